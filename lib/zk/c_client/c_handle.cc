@@ -209,7 +209,7 @@ void CHandle::Failed(Socket before, int rc) {
   if (boxes_.in.wants_credentials() && !served_) return End(Code::kCredentialsRequired);
   const bool was_connected = before == Socket::kConnected;
   NoteRefusal(before, rc);
-  if (refusals_.AllRefuse(rotation_.servers(), reactor_->Now(), PaceTerms().session_timeout)) {
+  if (refusals_.MostRefuse(rotation_.servers(), reactor_->Now(), PaceTerms().session_timeout)) {
     return End(Code::kSessionRefused);
   }
   // The end of a good connection says nothing of the servers' pace.

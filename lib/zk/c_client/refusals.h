@@ -27,7 +27,9 @@ namespace zkrecipes::zk::c_client {
 //      ^                         --anything else--> -
 //      +---- an attempt that it hangs up on
 //
-// After a timeout in which every server of the list refuses it the session is to be given up.
+// After a timeout in which most servers of the list refuse it the session is to be given up: most of
+// the ensemble has had all that the client saw, so the others cannot save it. Of fewer, one may be
+// of another ensemble, at an address that it was given anew.
 class Refusals {
  public:
   // A request was answered in the session.
@@ -62,10 +64,11 @@ class Refusals {
     return of != of_.end() && of->second.refuses_since.has_value();
   }
 
-  bool AllRefuse(const NumericServers& servers, base::BootTime now, absl::Duration t) const {
-    return std::all_of(servers.begin(), servers.end(), [&](const std::string& server) {
+  bool MostRefuse(const NumericServers& servers, base::BootTime now, absl::Duration t) const {
+    const auto refusing = std::ranges::count_if(servers, [&](const std::string& server) {
       return Refuses(server) && now - *of_.at(server).refuses_since >= t;
     });
+    return 2 * static_cast<size_t>(refusing) > servers.size();
   }
 
  private:

@@ -40,13 +40,20 @@ TEST_F(RefusalsTest, AsksAndTriesInTurn) {
   EXPECT_TRUE(refusals_.Asks("a", At(111), kT));
 }
 
-TEST_F(RefusalsTest, GivesUpWhenEveryServerHasRefusedForATimeout) {
+TEST_F(RefusalsTest, GivesUpWhenMostServersHaveRefusedForATimeout) {
   HangUpThenAnswer("a", 100);
-  EXPECT_FALSE(refusals_.AllRefuse(kServers, At(200), kT));
+  EXPECT_FALSE(refusals_.MostRefuse(kServers, At(200), kT));
   HangUpThenAnswer("b", 105);
-  EXPECT_FALSE(refusals_.AllRefuse(kServers, At(114), kT));
+  EXPECT_FALSE(refusals_.MostRefuse(kServers, At(114), kT));
   refusals_.Note("a", Did::kHungUp, false, At(114));
-  EXPECT_TRUE(refusals_.AllRefuse(kServers, At(115), kT));
+  EXPECT_TRUE(refusals_.MostRefuse(kServers, At(115), kT));
+}
+
+TEST_F(RefusalsTest, GivesUpThoughOneServerOfThreeIsDown) {
+  for (const char* server : {"a", "b"}) HangUpThenAnswer(server, 100);
+  refusals_.Note("c", Did::kOther, /*asked=*/false, At(100));
+  EXPECT_TRUE(refusals_.MostRefuse({"a", "b", "c"}, At(110), kT));
+  EXPECT_FALSE(refusals_.MostRefuse({"a", "b", "c", "d"}, At(110), kT)) << "half may be foreign";
 }
 
 TEST_F(RefusalsTest, CountsAnewForAServerThatDidAnythingElse) {
@@ -57,10 +64,10 @@ TEST_F(RefusalsTest, CountsAnewForAServerThatDidAnythingElse) {
       HangUpThenAnswer("a", 100);
       HangUpThenAnswer("b", 100);
       refusals_.Note("b", did, asked, At(105));  // it has lost its quorum, or is down
-      EXPECT_FALSE(refusals_.AllRefuse(kServers, At(120), kT));
+      EXPECT_FALSE(refusals_.MostRefuse(kServers, At(120), kT));
       HangUpThenAnswer("b", 120);
-      EXPECT_FALSE(refusals_.AllRefuse(kServers, At(129), kT));
-      EXPECT_TRUE(refusals_.AllRefuse(kServers, At(130), kT));
+      EXPECT_FALSE(refusals_.MostRefuse(kServers, At(129), kT));
+      EXPECT_TRUE(refusals_.MostRefuse(kServers, At(130), kT));
     }
   }
 }
@@ -69,7 +76,7 @@ TEST_F(RefusalsTest, ForgetsAllOnceTheSessionIsServed) {
   HangUpThenAnswer("a", 100);
   HangUpThenAnswer("b", 100);
   refusals_.Served();
-  EXPECT_FALSE(refusals_.AllRefuse(kServers, At(120), kT));
+  EXPECT_FALSE(refusals_.MostRefuse(kServers, At(120), kT));
 }
 
 }  // namespace
