@@ -27,7 +27,7 @@ struct Plan {
   absl::Duration granted;     // what servers with their default limits grant: 2 to 20 ticks
   absl::Duration lease_most;  // left right after a proof, without answers
   absl::Duration lease_least;
-  // As long may all servers be silent: two writes fit into what is left then.
+  // As long may all servers be silent: a client's attempts and two writes fit into what is left.
   absl::Duration silence;
   bool outlives_hung_leader;  // which its followers give up after silent_server
   double writes;              // a second, of all holders

@@ -132,16 +132,19 @@ TEST(Plan, SaysWhatATimeoutGivesAndWhichOneAPauseNeeds) {
 
 TEST(Plan, SaysWhatALeaseOutlivesAndWhatThatCosts) {
   const std::string text = PlanText({.holders = 100});
-  EXPECT_THAT(text, HasSubstr("every server silent for 4s; a leader that hangs: no"));
+  EXPECT_THAT(text, HasSubstr("every server silent for 3.6s; a leader that hangs: no"));
   EXPECT_THAT(text, HasSubstr("notice after 10s"));
   EXPECT_THAT(text, HasSubstr("writes a second: 100 sessions hold"));
   const json plan = json::parse(PlanJson({.holders = 100}));
-  EXPECT_EQ(plan["silence_ms"], 4000);
+  EXPECT_EQ(plan["silence_ms"], 3600);
   EXPECT_NEAR(plan["writes_per_second"].get<double>(), 133, 13);
-  EXPECT_THAT(PlanText({.tick = absl::Milliseconds(500)}),
-              HasSubstr("a leader that hangs: yes, its followers notice after 2.5s"));
+  PlanInput input{.session_timeout = absl::Seconds(30), .sync_limit = 2};
+  EXPECT_THAT(PlanText(input),
+              HasSubstr("a leader that hangs: yes, its followers notice after 4s"));
+  input.session_timeout = absl::Seconds(20);  // 8.2 s, of which attempts may take 2: not 4 + 3
+  EXPECT_THAT(PlanText(input), HasSubstr("a leader that hangs: no"));
   const json sparse = json::parse(PlanJson({.pace = LeaseOptions::Pace::kSparse, .holders = 100}));
-  EXPECT_EQ(sparse["silence_ms"], 971);
+  EXPECT_EQ(sparse["silence_ms"], 571);
   EXPECT_NEAR(sparse["writes_per_second"].get<double>(), 43, 4);
 }
 
