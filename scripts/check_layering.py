@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Proves the layers of docs/design.md from the #include lines: an arrow only points down, and machines are pure. Proves that
-a folder is a room, too: its sources are in the namespace of its name, and no folder has more than 40 files.
+"""Proves the layers of docs/design.md from the #include lines: an arrow only points down, and machines are pure; their
+switches name every state. Proves that a folder is a room, too: its sources are in the namespace of its name, and no folder
+has more than 40 files.
 
 usage: check_layering.py [ROOT]; prints each offence and exits 1 if there is one.
 """
@@ -62,6 +63,13 @@ def machine_complaint(file, quote, included):
     if included in PURE or included in PURE_ABSL or included.startswith((own, "absl/strings/")):
         return None
     return "a machine is pure: it includes std, values and its own folder"
+
+
+def switch_complaint(file, line):
+    """A state that a machine's switch forgets would wait for ever; without a default the compiler names it (-Wswitch)."""
+    if file.startswith(PURE_FOLDERS) and not OF_A_TEST.search(file) and re.match(r"\s*default:", line):
+        return "a switch of a machine names every state"
+    return None
 
 
 def complaint(file, quote, included, floors):
@@ -155,7 +163,7 @@ def main():
         rooms += namespace_offences(file, path.read_text(), internal)
         for number, line in enumerate(path.read_text().splitlines(), 1):
             match = INCLUDE.match(line)
-            why = match and complaint(file, *match.groups(), floors)
+            why = complaint(file, *match.groups(), floors) if match else switch_complaint(file, line)
             if why:
                 offences += 1
                 print(f"{file}:{number}: {line.strip()}\n    {why}")

@@ -284,9 +284,9 @@ void ContenderRunner::Act(const action::StartDelayTimer& start) {
   OnAfter(candidacy().lock_delay, event::DelayOver{start.op});
 }
 
-// The order matters: once the user has the lease, it may be released or ask for its end at once, on
-// any thread. So its state exists, its own deadlines are watched and its session is being proven
-// before. Only HeldLease, which does the first two, makes the user's Lease.
+// Once the user has the lease, it may be released or ask for its end at once, on any thread. So all
+// that it needs is HeldLease's: only ForUser makes the user's Lease. What its release leads to comes
+// to the reactor as a task of its own, behind all of this.
 void ContenderRunner::Act(machine::Grant grant) {
   wait_.End();
   retry_pauses_.Reset();
@@ -299,11 +299,10 @@ void ContenderRunner::Act(machine::Grant grant) {
                 std::make_shared<internal::LeaseState>(core_, session_->validity(),
                                                        std::move(grant), weak_from_this(), Terms()),
                 weak_from_this(), [this](machine::Event&& event) { On(std::move(event)); });
-  session_->NeedChanged(this);
   if (notifier_) session_->WantSuspicionChecks(true);
   // A lease that nobody takes is destroyed here, which makes this contender leave: after a refusal,
   // and if the acquire was answered before.
-  absl::StatusOr<Lease> lease = held_->ForUser();
+  absl::StatusOr<Lease> lease = held_->ForUser(this);
   if (!epoch.ok()) lease = WithoutEpoch(epoch.status());
   const bool taken = acquisition_->Settle(std::move(lease));
   if (notifier_ && taken && epoch.ok()) notifier_->Granted(held_->state(), candidacy().acl);

@@ -33,8 +33,13 @@ class HeldLease {
             std::shared_ptr<internal::LeaseState> state, std::weak_ptr<void> owner, Tell tell);
 
   internal::LeaseState& state() const { return *state_; }
-  // The user's. It releases the lease when it is destroyed.
-  Lease ForUser() const { return internal::LeaseMaker::Make(state_); }
+  // The user's. It releases the lease when it is destroyed. From here on the session is proven for
+  // `holder`: no Lease leaves before it is, and before its deadlines are watched, since its user
+  // may ask for its end, or release it, at once and on any thread.
+  Lease ForUser(session::ProofListener* holder) const {
+    session_.NeedChanged(holder);
+    return internal::LeaseMaker::Make(state_);
+  }
 
   // `waiter` is told what the ensemble answers to a question that is asked after this call.
   void Verify(Waiter waiter);

@@ -61,31 +61,32 @@ queue::own_node::OwnNodeTurns& LeaseState::turns() {
 
 Lease::State LeaseState::state() {
   base::MutexLock lock(mutex_);
-  return StateLocked();
+  return Look().state;
 }
 
 // An end that is a matter of time is settled here, since time alone does not keep it so: a write
 // that is confirmed later could move the deadline of lock-delay mode. A lost lease stays lost.
-Lease::State LeaseState::StateLocked() {
+LeaseState::Seen LeaseState::Look() {
   const base::BootTime now = core_->Now();
-  if (!end_.has_value()) end_ = EndOfTerms(now);
-  if (!end_.has_value()) {
+  end_.Settle(EndOfTerms(now));
+  if (!end_.why().has_value()) {
     switch (validity_->At(now, basis_)) {
       case session::SessionValidity::State::kUnproven:
-        return Lease::State::kUnproven;
+        return {now, Lease::State::kUnproven, std::nullopt};
       case session::SessionValidity::State::kBelieved:
-        return Lease::State::kHeld;
+        return {now, Lease::State::kHeld, std::nullopt};
       case session::SessionValidity::State::kSuspect:
-        return Lease::State::kSuspect;
+        return {now, Lease::State::kSuspect, std::nullopt};
       case session::SessionValidity::State::kLapsed:
-        end_ = LeaseEnd::kDeadlinePassed;
+        end_.Settle(LeaseEnd::kDeadlinePassed);
         break;
       case session::SessionValidity::State::kExpired:
-        end_ = LeaseEnd::kSessionExpired;
+        end_.Settle(LeaseEnd::kSessionExpired);
         break;
     }
   }
-  return *end_ == LeaseEnd::kReleased ? Lease::State::kReleased : Lease::State::kLost;
+  const bool released = end_.why() == LeaseEnd::kReleased;
+  return {now, released ? Lease::State::kReleased : Lease::State::kLost, end_.why()};
 }
 
 std::optional<LeaseEnd> LeaseState::EndOfTerms(base::BootTime now) const {
@@ -96,10 +97,11 @@ std::optional<LeaseEnd> LeaseState::EndOfTerms(base::BootTime now) const {
 
 base::BootTime LeaseState::deadline() {
   base::MutexLock lock(mutex_);
-  const Lease::State state = StateLocked();
-  if (state != Lease::State::kHeld && state != Lease::State::kSuspect) return base::BootTime();
+  const Seen seen = Look();
+  const bool believed = seen.state == Lease::State::kHeld || seen.state == Lease::State::kSuspect;
+  if (!believed) return base::BootTime();
   // Whichever ends first: what is proven, or the lease's own terms.
-  const base::BootTime proven = validity_->DeadlineAt(core_->Now(), basis_);
+  const base::BootTime proven = validity_->DeadlineAt(seen.now, basis_);
   return std::min({proven, alive_until_, granted_ + terms_.hold_at_most});
 }
 
@@ -112,14 +114,12 @@ base::BootTime LeaseState::EndTime() {
 
 bool LeaseState::StillAlive() {
   base::MutexLock lock(mutex_);
-  // The clock is read first: a process that stops in here prolongs the lease by no more than it
-  // may.
-  const base::BootTime now = core_->Now();
-  const Lease::State state = StateLocked();
+  const Seen seen = Look();
   // A hung holder that comes back late is too late.
-  if (end_.has_value()) return false;
-  alive_until_ = now + terms_.alive_within;
-  return state != Lease::State::kUnproven;
+  if (seen.end.has_value()) return false;
+  // From when it looked: a process that stops in here prolongs the lease by no more than it may.
+  alive_until_ = seen.now + terms_.alive_within;
+  return seen.state != Lease::State::kUnproven;
 }
 
 absl::Duration LeaseState::remaining() {
@@ -127,9 +127,7 @@ absl::Duration LeaseState::remaining() {
 }
 
 absl::Status LeaseState::WhyLost(const char* operation) {
-  base::MutexLock lock(mutex_);
-  (void)StateLocked();
-  const LeaseEnd why = end_.value_or(LeaseEnd::kClientClosed);
+  const LeaseEnd why = end_reason().value_or(LeaseEnd::kClientClosed);
   return absl::AbortedError(
       absl::StrCat(operation, " ", sequencer_.node, ": the lease had been lost: ", Describe(why)));
 }
@@ -167,9 +165,8 @@ std::optional<LeaseEnd> LeaseState::End(LeaseEnd why) {
   std::optional<LeaseEnd> before;
   {
     base::MutexLock lock(mutex_);
-    (void)StateLocked();  // first: what time has ended keeps that reason
-    before = end_;
-    if (!before.has_value()) end_ = why;
+    before = Look().end;
+    end_.Settle(why);
   }
   Announce();
   return before;
@@ -190,8 +187,7 @@ std::stop_token LeaseState::ended() {
 
 std::optional<LeaseEnd> LeaseState::end_reason() {
   base::MutexLock lock(mutex_);
-  (void)StateLocked();
-  return end_;
+  return Look().end;
 }
 
 bool LeaseState::released() { return end_reason() == LeaseEnd::kReleased; }

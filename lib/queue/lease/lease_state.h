@@ -49,8 +49,8 @@ struct LeaseTerms {
 // The state that a Lease shows, shared with the contender that won it. Thread-safe.
 //
 // A lease ends once, for the first reason that holds, and keeps that reason. Some reasons are a
-// matter of time: every call finds them first, by the clock, whether or not a timer has run. All
-// others come through End.
+// matter of time: every call finds them first, by the clock, whether or not a timer has run (Look).
+// All others come through End.
 class LeaseState {
  public:
   // It is granted in the current period of `validity`. `holder`: destroyed once its node is gone.
@@ -108,8 +108,24 @@ class LeaseState {
   queue::machine::OwnNodeWrite::Data NewMark() const;
 
  private:
-  // Settles the end if it has ended.
-  Lease::State StateLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Keeps the first reason that it is given.
+  class FirstEnd {
+   public:
+    void Settle(std::optional<LeaseEnd> why) {
+      if (!why_.has_value()) why_ = why;
+    }
+    const std::optional<LeaseEnd>& why() const { return why_; }
+
+   private:
+    std::optional<LeaseEnd> why_;
+  };
+  // The lease at one moment. No call reads the end but by a Look, which settles it first.
+  struct Seen {
+    base::BootTime now;
+    Lease::State state;
+    std::optional<LeaseEnd> end;
+  };
+  Seen Look() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::optional<LeaseEnd> EndOfTerms(base::BootTime now) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status WhyLost(const char* operation);
@@ -125,7 +141,7 @@ class LeaseState {
   const base::BootTime granted_;
 
   base::Mutex mutex_;
-  std::optional<LeaseEnd> end_ ABSL_GUARDED_BY(mutex_);  // for good
+  FirstEnd end_ ABSL_GUARDED_BY(mutex_);
   bool announced_ ABSL_GUARDED_BY(mutex_) = false;
   // Without a state until ended() was called: there are no callbacks.
   std::stop_source ended_ ABSL_GUARDED_BY(mutex_){std::nostopstate};

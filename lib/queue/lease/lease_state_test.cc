@@ -113,6 +113,34 @@ TEST_F(LeaseStateTest, IsLostInTheFirstCallAfterAPauseHoweverLong) {
   EXPECT_TRUE(lease_->ended().stop_requested()) << "or whoever finds it lost first";
 }
 
+// In lock-delay mode a write that is confirmed later moves the deadline.
+TEST_F(LeaseStateTest, StaysLostOnceAnyCallHasFoundItLostByTheClock) {
+  const std::pair<const char*, std::function<void(LeaseState&)>> calls[] = {
+      {"state", [](LeaseState& lease) { (void)lease.state(); }},
+      {"deadline", [](LeaseState& lease) { (void)lease.deadline(); }},
+      {"remaining", [](LeaseState& lease) { (void)lease.remaining(); }},
+      {"end_reason", [](LeaseState& lease) { (void)lease.end_reason(); }},
+      {"released", [](LeaseState& lease) { (void)lease.released(); }},
+      {"StillAlive", [](LeaseState& lease) { EXPECT_FALSE(lease.StillAlive()); }},
+      {"CheckAlive", [](LeaseState& lease) { EXPECT_FALSE(lease.CheckAlive("act").ok()); }},
+      {"BeginRelease", [](LeaseState& lease) { EXPECT_FALSE(lease.BeginRelease().ok()); }},
+      {"End", [](LeaseState& lease) { (void)lease.End(LeaseEnd::kNodeDeleted); }},
+      {"AnnounceIfEnded", [](LeaseState& lease) { lease.AnnounceIfEnded(); }},
+  };
+  for (const auto& [name, call] : calls) {
+    validity_->Confirm(clock_->Now());
+    const auto lease =
+        std::make_shared<LeaseState>(core_, validity_, queue::machine::Grant{7, "/a/n-7", 7, 1},
+                                     holder_, LeaseTerms{.delay_lifetime = absl::Seconds(1)});
+    EXPECT_EQ(lease->state(), State::kHeld) << name;
+    clock_->Advance(absl::Seconds(1));
+    call(*lease);
+    validity_->Confirm(clock_->Now());
+    EXPECT_EQ(lease->state(), State::kLost) << name;
+    EXPECT_EQ(lease->end_reason(), LeaseEnd::kDeadlinePassed) << name;
+  }
+}
+
 TEST_F(LeaseStateTest, SaysThatItEndsWithItsClientThoughItsTimeIsOverAlready) {
   clock_->Advance(kTimeout);
   EXPECT_EQ(lease_->state(), State::kLost);

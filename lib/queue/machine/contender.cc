@@ -2,6 +2,8 @@
 
 #include "lib/queue/machine/contender.h"
 
+#include <cassert>
+
 #include "lib/queue/machine/contender_transition.h"
 
 namespace zkrecipes::queue::machine {
@@ -193,15 +195,17 @@ void Contender::Transition::ResumeState() {
       return List();
     case State::kLeaving:
       return Delete();
-    // Nothing is to be sent: LoseRequests has left no state whose request is lost.
+    // Their request is under way: LoseRequests leaves none of them without one.
     case State::kProbing:
     case State::kMakingParents:
     case State::kJoining:
     case State::kReading:
     case State::kMarking:
-    case State::kProving:
-    // These wait for a watch, for a timer or for their user.
+      assert(false);
+      return;
+    // These wait for a watch, for a proof, for a timer or for their user.
     case State::kWatching:
+    case State::kProving:
     case State::kDelaying:
     case State::kHeld:
     case State::kDone:

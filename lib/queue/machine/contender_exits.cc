@@ -12,11 +12,28 @@ void Contender::Transition::OnOwnWatchFired(zk::WatchEvent what) {
   if (!OwnNodeWatched()) return;
   c_.own_watch_ = OwnWatch::kNotYet;
   if (what != zk::WatchEvent::kDeleted) return (*this)(event::OwnWatchDue{});
-  if (c_.state_ == State::kHeld) return OwnNodeGone();
-  if (c_.state_ == State::kWatching) {
-    Do(action::Unwatch{PredecessorPath()});
-  } else if (c_.state_ < State::kReading || c_.state_ > State::kProving) {
-    return;  // the answer under way, or the next listing, decides
+  switch (c_.state_) {
+    case State::kHeld:
+      return OwnNodeGone();
+    case State::kWatching:
+      Do(action::Unwatch{PredecessorPath()});
+      break;
+    case State::kReading:
+    case State::kDelaying:
+    case State::kMarking:
+    case State::kProving:
+      break;
+    // The answer under way, or the next listing, decides.
+    case State::kOutside:
+    case State::kProbing:
+    case State::kMakingParents:
+    case State::kJoining:
+    case State::kResolving:
+    case State::kAdopting:
+    case State::kListing:
+    case State::kLeaving:
+    case State::kDone:
+      return;
   }
   c_.main_op_ = 0;
   List();

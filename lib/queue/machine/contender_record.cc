@@ -52,18 +52,16 @@ void Contender::Transition::Mark(zk::Request write) {
 }
 
 void Contender::Transition::OnMarked(const zk::Reply& reply) {
-  switch (reply.code) {
-    case Code::kOk:
-      c_.record_version_ = reply.stat.version;
-      c_.marked_ = LeavesName();
-      return ListsAfterMark() ? List() : GrantOnceProven();
-    case Code::kNodeExists:
-    case Code::kNoNode:
-    case Code::kBadVersion:
-      return List();  // another contender wrote it: is the own node still there, and first?
-    default:
-      return Refuse(reply.code, "write", RecordPath());
+  const Code code = reply.code;
+  if (code == Code::kOk) {
+    c_.record_version_ = reply.stat.version;
+    c_.marked_ = LeavesName();
+    return ListsAfterMark() ? List() : GrantOnceProven();
   }
+  const bool another =
+      code == Code::kNodeExists || code == Code::kNoNode || code == Code::kBadVersion;
+  if (!another) return Refuse(code, "write", RecordPath());
+  List();  // another contender wrote it: is the own node still there, and first?
 }
 
 // Sent ahead of the delete, so a contender that sees the node gone finds the record clean. The

@@ -32,19 +32,40 @@ class Observer::Transition {
     if (e.op == o_.watch_op_) return OnWatchSet(e.reply.code);
     if (e.op != o_.ask_op_) return;  // of a look that was given up
     o_.ask_op_ = 0;
-    if (o_.state_ == State::kReading) return OnData(e.reply);
-    OnListing(e.reply);
+    switch (o_.state_) {
+      case State::kListing:
+      case State::kChecking:
+        return OnListing(e.reply);
+      case State::kReading:
+        return OnData(e.reply);
+      // They wait for no look.
+      case State::kOutside:
+      case State::kFollowing:
+      case State::kVacant:
+      case State::kPausing:
+      case State::kFailed:
+        return;
+    }
   }
 
   void operator()(const event::Fired& e) {
     if (e.op != o_.watch_op_) return;
     o_.watch_op_ = 0;
-    // In any other state the look under way is finished first; otherwise the value of a leader that
-    // proclaims all the time would never be reported.
-    if (o_.state_ == State::kVacant) return List();
-    if (o_.state_ != State::kFollowing) return;
-    if (e.what == zk::WatchEvent::kDeleted) return List();
-    Read(o_.head_);
+    switch (o_.state_) {
+      case State::kVacant:
+        return List();
+      case State::kFollowing:
+        return e.what == zk::WatchEvent::kDeleted ? List() : Read(o_.head_);
+      // The look under way, or the next one, is finished first; otherwise the value of a leader that
+      // proclaims all the time would never be reported.
+      case State::kOutside:
+      case State::kListing:
+      case State::kReading:
+      case State::kChecking:
+      case State::kPausing:
+      case State::kFailed:
+        return;
+    }
   }
 
   void operator()(const event::RetryDue&) {

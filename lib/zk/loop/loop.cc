@@ -70,6 +70,7 @@ class LoopImpl final : public internal::Loop, public c_client::PollSet {
   using Polls = std::vector<pollfd>;
 
   bool Enqueue(Task task, bool last) ABSL_LOCKS_EXCLUDED(mutex_);
+  void PassTurn(Turn to) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void AwaitTurn();
   bool EndRound(Turn mine, Polls& polls, base::BootTime at_most);
   void Drain();
@@ -156,10 +157,12 @@ absl::StatusOr<std::unique_ptr<Handle>> LoopImpl::Open(const HandleOptions& opti
 }
 
 void LoopImpl::Add(c_client::Pollable* pollable) {
+  assert(OnThread());
   slots_.push_back({.pollable = pollable, .until = base::BootTime::InfiniteFuture()});
 }
 
 void LoopImpl::Remove(c_client::Pollable* pollable) {
+  assert(OnThread());
   // The slot stays until the next Prepare: a round may be iterating over them.
   for (Slot& slot : slots_) {
     if (slot.pollable == pollable) slot.pollable = nullptr;
@@ -179,6 +182,25 @@ void LoopImpl::Run() {
   const TimerQueue dropped = std::exchange(timers_, TimerQueue());
 }
 
+// To the calling thread, or to nobody; loop.h draws the ways. Whoever is asleep in poll has lost its
+// turn, or is not asleep any more.
+void LoopImpl::PassTurn(Turn to) {
+  assert(!asleep_);
+  switch (to) {
+    case Turn::kOwnThread:
+      assert(turn_ == Turn::kNobody);
+      break;
+    case Turn::kCaller:
+      assert(turn_ != Turn::kCaller);
+      break;
+    case Turn::kNobody:
+      assert(turn_ == Turn::kCaller);
+      break;
+  }
+  turn_ = to;
+  thread_ = to == Turn::kNobody ? std::thread::id() : std::this_thread::get_id();
+}
+
 // The turn goes from the loop's thread to a caller only while that thread sleeps in poll (asleep_):
 // between GoToSleep and TakePosted, EndRound reads and writes nothing but its own polls. TakePosted
 // asks under the mutex whose turn it is, before the round goes on, and no other handshake between
@@ -190,7 +212,6 @@ bool LoopImpl::TakeOver() {
   base::MutexLock lock(mutex_);
   if (closed_ || turn_ == Turn::kCaller) return false;
   if (turn_ == Turn::kNobody) {
-    assert(!asleep_);
     wake_.Clear();
   } else {
     // In the middle of a round it may be busy for long.
@@ -199,8 +220,7 @@ bool LoopImpl::TakeOver() {
     // answer.
     wake_.Set(base::BootTime());
   }
-  turn_ = Turn::kCaller;
-  thread_ = std::this_thread::get_id();
+  PassTurn(Turn::kCaller);
   return true;
 }
 
@@ -212,10 +232,8 @@ void LoopImpl::AwaitTurn() {
     wake_.Wait();
     base::MutexLock lock(mutex_);
     if (turn_ != Turn::kNobody) continue;  // a caller has it
-    assert(!asleep_);
-    turn_ = Turn::kOwnThread;
+    PassTurn(Turn::kOwnThread);
     wake_.Clear();  // it may have been set once more since
-    thread_ = std::this_thread::get_id();
     return;
   }
 }
@@ -243,9 +261,7 @@ void LoopImpl::GiveBack() {
   const base::BootTime due = std::min(timers_.Next(), interest_until_);
   const base::BootTime back = stopped_ ? base::BootTime() : Now() + kCallerMayReturn;
   base::MutexLock lock(mutex_);
-  assert(turn_ == Turn::kCaller && !asleep_);
-  thread_ = std::thread::id();
-  turn_ = Turn::kNobody;
+  PassTurn(Turn::kNobody);
   // From here on nobody polls: the loop's thread must go on by the next timer or ping, and at once
   // for a task.
   wake_.Set(posted_.empty() ? std::min(due, back) : base::BootTime());
