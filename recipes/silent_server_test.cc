@@ -56,6 +56,27 @@ TEST_F(SilentServerTest, ALeaseOutlivesAShortStallOfAllServers) {
   }
 }
 
+// What is left soon after the grant is less than what an idle session waits for.
+TEST_F(SilentServerTest, IsLeftInTimeSoonAfterAGrant) {
+  auto user = std::make_unique<LockUser>();
+  memory::Start(simulation_, *user, {.session_timeout = absl::Seconds(10)});
+  for (int i = 0; i < 20; ++i) {
+    user->host->set_only_server(1);
+    user->host->BreakConnections();
+    PassTime(absl::Seconds(12.1 + 0.13 * i));
+    user->host->set_only_server(std::nullopt);
+    Acquire(*user);
+    PassTime(absl::Milliseconds(300));
+    ASSERT_EQ(user->host->ConnectedTo(), 1);
+    StandStill({1});
+    PassTime(absl::Milliseconds(2100));  // a request in every second
+    EXPECT_NE(user->host->ConnectedTo(), 1) << i;
+    StandStill({1}, false);
+    PassTime(absl::Seconds(5));
+    Release(*user);
+  }
+}
+
 // A client that met slow servers waits longer for an answer, until one commits soon again.
 TEST_F(SilentServerTest, ALeaseOutlivesItsServerSoonAfterAStallOfAllServers) {
   const auto holder = StartHolderAtAFollower(absl::Seconds(10));

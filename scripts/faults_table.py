@@ -110,7 +110,9 @@ def locks_of(lines):
 def figures_of(run):
     """A row for each session timeout and library."""
     begin, end = run["begun"], run["until"]
-    fault, summary = (run["fault"], run["summary"]) if run["commits"] else ("stuck", STUCK)
+    # Only stalls bring that about. After any other fault it is no excuse.
+    stuck = not run["commits"] and run["fault"] in STALLS
+    fault, summary = ("stuck", STUCK) if stuck else (run["fault"], run["summary"])
     rows = []
     for timeout in run["timeouts"]:
         for library in LIBRARIES:
@@ -118,7 +120,7 @@ def figures_of(run):
             mine = [lines for lock, lines in locks.items() if f"/{timeout * 1000}-" in lock]
             told = [spells(lines, ("grant", "go"), ("stop", "lost")) for lines in mine]
             asked = [spells(lines, ("grant",), ("lost",)) for lines in mine]
-            lost = sum(any(since < begin and to is not None and begin < to <= end for since, to, _ in held) for held in asked)
+            lost = sum(any(to is not None and begin < to <= end for _, to, _ in held) for held in asked)
             rows.append({"fault": fault, "summary": summary, "tick": run["tick"], "hit": run["hit"],
                          "timeout": timeout, "library": library, "of": len(mine), "lost": lost, "date": run["wall"],
                          "idle": round(max(longest_idle(held, begin, end) for held in told), 2),

@@ -211,8 +211,8 @@ class Client {
   // - a connection to a server that is still in the list stays (there is no rebalancing);
   // - any other connection is given up, and the same session continues at a new server, with its
   //   leases and watches: as after any lost connection, leases are kSuspect for a moment.
-  // A session whose new servers do not answer for its timeout is given up. The servers must belong
-  // to the same ensemble: a server that does not know the session ends it, and its leases.
+  // A server is not left while some of the new names cannot be resolved. The servers must belong to
+  // the same ensemble: a server that does not know the session ends it, and its leases.
   //   InvalidArgument     names the list and the rule it breaks, or the other namespace
   //   FailedPrecondition  the client is closed, or belongs to the parent process
   absl::Status SetServers(const std::string& servers);

@@ -20,7 +20,10 @@ namespace [[gnu::visibility("default")]] zkrecipes {
 // as long as a lease is held, belong on threads or an executor of your own. Notices that leases are
 // lost or released (Lease::ended) have up to 64 threads for each client, and wait only for
 // callbacks of that kind and of that client. Idle threads end after five seconds, except one for
-// the notices of each client that has begun an acquire: it is there before a lease is granted.
+// the notices of each client that has begun an acquire: it is there before a lease is granted; and
+// one of the process, from the first call that answers by a callback on. Where that one cannot be
+// started, the call begins nothing, and its callback runs at once, on the calling thread, with
+// ResourceExhausted.
 //
 // An executor of your own must be thread-safe. If its tasks can wait behind each other, or for a
 // thread that cannot be started, the notice that a lease is lost can, too. The client keeps the

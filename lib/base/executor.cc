@@ -71,7 +71,7 @@ class Pool : public std::enable_shared_from_this<Pool> {
   // True if the caller has to start one: every waiting task must have a waiting thread of its own,
   // or one that is being started.
   bool NeedsThread() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    if (starting_ || idle_ >= tasks_.size() || threads_ == most_threads_) return false;
+    if (starting_ || idle_ >= tasks_.size() || threads_ >= most_threads_) return false;
     starting_ = true;
     return true;
   }
@@ -227,6 +227,8 @@ std::shared_ptr<GrowingExecutor> NewGrowingExecutor(const PoolOptions& options) 
 std::shared_ptr<Executor> SharedExecutor() {
   return std::make_shared<PoolExecutor>(PoolOfThisProcess().callbacks);
 }
+
+absl::Status KeepSharedThread() { return PoolOfThisProcess().callbacks->KeepThread(); }
 
 }  // namespace base
 

@@ -39,6 +39,11 @@ class LookUp {
   bool useful() const {
     return std::ranges::any_of(listed_, [](const auto& s) { return !s.addresses.empty(); });
   }
+  // A name may exist, and was not resolved.
+  bool unsure() const {
+    return std::ranges::any_of(listed_,
+                               [](const auto& s) { return s.addresses.empty() && s.exists; });
+  }
   const std::vector<zk::ListedServer>& listed() const { return listed_; }  // as in the list
   // Unavailable, with what became of each name.
   absl::Status Failure() const {

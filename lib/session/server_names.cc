@@ -74,7 +74,7 @@ void ServerNames::Take() {
   const bool helps = owner_->NeedsAddresses() ? !known.addresses.empty() : latest_.useful();
   if (helps) {
     known_ = std::move(known);
-    return owner_->OnNamesKnown(complete);
+    return owner_->OnNamesKnown(complete, complete && latest_.unsure());
   }
   if (complete) owner_->OnNamesFailed(latest_.Failure());
 }

@@ -26,8 +26,9 @@ class ServerNames {
     virtual ~Owner() = default;
     // There is no open handle, which would have what was known before: any address will do.
     virtual bool NeedsAddresses() const = 0;
-    // Of the latest look-up. Not `complete`: it comes again when more names are known.
-    virtual void OnNamesKnown(bool complete) = 0;
+    // Of the latest look-up. Not `complete`: it comes again when more names are known. `unsure`: it
+    // does not, though some name could not be resolved.
+    virtual void OnNamesKnown(bool complete, bool unsure) = 0;
     virtual void OnNamesFailed(const absl::Status& why) = 0;
   };
 

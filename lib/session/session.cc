@@ -205,6 +205,9 @@ void Session::Act(const machine::action::Drain&) {
 
 // In no hurry: other clients may have the same thread, so none waits for the answer.
 void Session::Act(const machine::action::EndSession&) {
+  // A server that does not answer is left, as with any other request.
+  const Heartbeat::Ticket ticket = heartbeat_.Sent(zk::Get{});
+  silence_.Asked(ticket.request.number, ticket.request.sent, timeout_);
   handle_->EndSession([this, alive = std::weak_ptr<char>(alive_)](const zk::Reply& reply) {
     if (!alive.expired()) On(machine::event::EndAnswered{reply.code == zk::Code::kOk});
   });
@@ -221,7 +224,7 @@ void Session::Act(const machine::action::AnnounceClosed& closed) {
         "close: every node is deleted, but no server has confirmed the end of the session, which "
         "ends by itself after ",
         absl::FormatDuration(timeout_),
-        connected() ? "" : absl::StrCat(" (", trouble_.message(), ")")));
+        trouble_.ok() ? "" : absl::StrCat(" (", trouble_.message(), ")")));
   }
   // The handle is closed: for the remaining listeners this is an expiry, and no session follows.
   heartbeat_.OnExpired();
@@ -293,8 +296,10 @@ void Session::NeedChanged(ProofListener* listener) { Count(listener, listener->n
 void Session::Count(ProofListener* listener, const machine::Need& need) {
   if (listener->counted_ == need) return;
   // The sum is kept, not recomputed: thousands of contenders may share the session.
+  const bool had_lease = needs_.all().lease;
   needs_.Replace(std::exchange(listener->counted_, need), need);
   heartbeat_.SetNeed(needs_.all());
+  if (!had_lease && needs_.all().lease) silence_.MoreAtStake();
 }
 
 void Session::AnnounceEnded() {
@@ -357,6 +362,7 @@ void Session::Checked(ProofListener* listener, const std::string& path, zk::Code
 }
 
 void Session::OnProven() {
+  silence_.MoreAtStake();
   ForEach(proof_listeners_, [](ProofListener* listener) { listener->OnProven(); });
 }
 
@@ -367,7 +373,7 @@ void Session::OnLapsed() {
 
 base::BootTime Session::LostAt() {
   const machine::Need need = needs_.all();
-  if (!need.proof || validity() == nullptr) return {};
+  if (!need.lease || validity() == nullptr) return {};
   const base::BootTime now = reactor_->Now();
   if (need.delay_lifetime == absl::InfiniteDuration()) return validity()->ProvenUntil(now);
   return validity()->DeadlineAt(

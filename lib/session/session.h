@@ -132,7 +132,9 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
   void Act(const machine::action::AnnounceClosed& closed);
 
   bool NeedsAddresses() const override { return handle_ == nullptr; }
-  void OnNamesKnown(bool complete) override { On(machine::event::Resolved{complete}); }
+  void OnNamesKnown(bool complete, bool unsure) override {
+    On(machine::event::Resolved{complete, unsure});
+  }
   void OnNamesFailed(const absl::Status& why) override;
   base::BootTime LostAt() override;
   bool TakeProgress() override { return handle_ != nullptr && handle_->TakeProgress(); }

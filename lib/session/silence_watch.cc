@@ -29,6 +29,11 @@ void SilenceWatch::Answered(uint64_t number, base::BootTime sent, absl::Duration
   if (timer_ == 0 || quick_again) Arm(silence_.LeaveAt(owner_->LostAt(), timeout_));
 }
 
+// The timer may have been set for what an idle session waits for.
+void SilenceWatch::MoreAtStake() {
+  if (timer_ != 0) Arm(silence_.LeaveAt(owner_->LostAt(), timeout_));
+}
+
 // One timer, set anew when it has run, since answers come far more often; or when a slowness has
 // ended, for whose sake it may be set to a time at which all leases are lost.
 void SilenceWatch::Arm(base::BootTime at) {

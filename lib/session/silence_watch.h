@@ -37,6 +37,8 @@ class SilenceWatch {
   void Connected(base::BootTime began) { silence_.Connected(began); }
   void Asked(uint64_t number, base::BootTime sent, absl::Duration timeout);
   void Answered(uint64_t number, base::BootTime sent, absl::Duration timeout, bool committed);
+  // Leases may be lost sooner than was known.
+  void MoreAtStake();
 
  private:
   void Arm(base::BootTime at);

@@ -27,9 +27,10 @@ class Work : public std::enable_shared_from_this<Work> {
   void Run() {
     // Counting makes the sources each task's own: no callback runs twice, and none waits for
     // another task.
-    size_t i = begun_.fetch_add(1);
-    if (i + 1 < sources_.size()) SendStandby();
-    for (; i < sources_.size(); i = begun_.fetch_add(1)) sources_[i].request_stop();
+    for (size_t i = begun_.fetch_add(1); i < sources_.size(); i = begun_.fetch_add(1)) {
+      if (i + 1 < sources_.size() && !has_standby_.exchange(true)) SendStandby();
+      sources_[i].request_stop();
+    }
   }
 
   void SendStandby() {
@@ -42,15 +43,19 @@ class Work : public std::enable_shared_from_this<Work> {
   // `begun`: what had begun when it was sent. If that is more by now, no callback has blocked so
   // far.
   void StandBy(size_t begun) {
+    if (handing_over) return has_standby_.store(false);  // another one before the next callback
     const size_t now = begun_.load();
-    if (handing_over || now >= sources_.size()) return;
+    if (now >= sources_.size()) return;
+    if (now != begun) return SendStandby();
     // Nothing has begun since: a callback blocks its task, so this one goes on with the rest.
-    now == begun ? Run() : SendStandby();
+    has_standby_.store(false);
+    Run();
   }
 
   const std::shared_ptr<Executor> executor_;
   std::vector<std::stop_source> sources_;  // each is used by the task that counted it
   std::atomic<size_t> begun_ = 0;
+  std::atomic<bool> has_standby_ = false;
 };
 
 void HandOver(const std::shared_ptr<Executor>& executor, std::vector<std::stop_source> sources) {

@@ -125,6 +125,39 @@ TEST_F(StopRequestsOnThreadsTest, CallbacksThatWaitForAllOthersHoldNoneUp) {
   all.wait();
 }
 
+// Its second task, the first standby, finds it full and runs on the thread that hands it over.
+class FullOnce : public Executor {
+ public:
+  void Execute(absl::AnyInvocable<void() &&> task) override {
+    ++given_ == 2 ? std::exchange(task, nullptr)() : steps.Execute(std::move(task));
+  }
+  StepExecutor steps;
+
+ private:
+  int given_ = 0;
+};
+
+TEST(StopRequestsOnAFullPool, SendAnotherStandbyBeforeTheNextCallback) {
+  const auto pool = std::make_shared<FullOnce>();
+  StopRequests requests(pool);
+  std::deque<OnStop> callbacks;
+  int stopped = 0;
+  {
+    const StopRequests::Batch batch(requests);
+    for (int i = 0; i < 4; ++i) {
+      std::stop_source source;
+      callbacks.emplace_back(source.get_token(), [&, i] {
+        if (i == 1) pool->steps.RunAll();  // a callback that blocks until the others are told
+        ++stopped;
+        EXPECT_TRUE(i != 1 || stopped == 4);
+      });
+      requests.Add(std::move(source));
+    }
+  }
+  pool->steps.RunAll();
+  EXPECT_EQ(stopped, 4);
+}
+
 class StopRequestsInlineTest : public StopRequestsTest {
  protected:
   StopRequestsInlineTest() : StopRequestsTest(InlineExecutor()) {}

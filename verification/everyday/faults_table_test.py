@@ -39,6 +39,9 @@ class FiguresTest(unittest.TestCase):
     def test_what_was_lost_before_the_fault_does_not_count(self):
         self.assertEqual(figures("grant 1 a", "lost 5 a", "grant 6 b"), (0, 0, 0, 0))
 
+    def test_one_that_was_granted_meanwhile_and_lost_counts(self):
+        self.assertEqual(figures("grant 12 b", "lost 13 b")[0], 1)
+
     def test_a_stall_is_refused_only_if_it_outlasts_the_reserve(self):
         self.assertIn("1.6 s", faults_table.refusal("stall_2.5", 4, 500))
         self.assertEqual(faults_table.refusal("stall_2.5", 10, 500), "")

@@ -153,8 +153,7 @@ struct Unwatch {
 // the lock delay: event::DelayOver.
 struct StartRetryTimer {};
 struct StartOwnWatchTimer {};
-// A few session timeouts: in case the server has lost the watch on the predecessor. (The C client
-// ignores an error in answer to setting its watches again after a reconnection.)
+// A few session timeouts: in case the server has lost the watch on the predecessor.
 struct StartCheckTimer {
   OpId op = 0;
 };

@@ -80,7 +80,11 @@ void Client::ConnectAsync(ClientOptions options, WaitOptions wait, ConnectDone d
     }
   };
   std::shared_ptr<Executor> executor = options.executor;
-  if (executor == nullptr) executor = base::SharedExecutor();
+  if (executor == nullptr) {
+    absl::Status kept = base::KeepSharedThread();
+    if (!kept.ok()) return std::move(done)(std::move(kept));
+    executor = base::SharedExecutor();
+  }
   const auto call = std::make_shared<Call>(
       Call{std::move(options), std::move(wait), std::move(executor), std::move(done)});
   // Waiting takes a thread of its own: connecting is rare, and this needs no second implementation.

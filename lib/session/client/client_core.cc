@@ -299,6 +299,13 @@ absl::Status ClientCore::PrepareNotices() const {
       absl::StrCat("no thread for the notice of a lease's end: ", kept.message()));
 }
 
+absl::Status ClientCore::PrepareAnswers() const {
+  if (notices_ == nullptr) return absl::OkStatus();
+  const absl::Status kept = base::KeepSharedThread();
+  if (kept.ok()) return kept;
+  return absl::ResourceExhaustedError(absl::StrCat("no thread for the answer: ", kept.message()));
+}
+
 bool ClientCore::InHomeProcess() const { return home_.IsThisProcess(); }
 
 // The process is asked before anything is locked: in a forked child a mutex may be held for ever by

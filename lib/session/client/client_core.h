@@ -103,6 +103,8 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   // Before an acquire sends anything: from OK on a thread waits for the notices of its lease's end.
   // At the deadline it may be too late to start one. ResourceExhausted. Thread-safe.
   absl::Status PrepareNotices() const;
+  // Before a call that answers on the executor: from OK on there is a thread that will.
+  absl::Status PrepareAnswers() const;
   // Not inline, lest zkrecipes::testing ask its own copy of what numbers the processes.
   bool InHomeProcess() const;
   bool OnReactor() const {

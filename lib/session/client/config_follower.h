@@ -23,7 +23,11 @@ class ConfigFollower : public SessionListener {
   void Stop();  // idempotent
 
   void OnConnected() override;
-  void OnExpired() override { watched_ = false; }
+  // Servers that have lost their data count from the beginning.
+  void OnExpired() override {
+    watched_ = false;
+    version_.reset();
+  }
   void OnFailed(const absl::Status& /*why*/) override { Stop(); }
   void OnClosing() override { Stop(); }
 

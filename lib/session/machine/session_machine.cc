@@ -33,9 +33,10 @@ class SessionMachine::Transition {
     }
     if (m_.handle_open_ && m_.state_ != State::kClosing) {
       // A server is not left for want of an answer.
-      const bool leave = m_.servers_due_ && e.complete;
-      if (e.complete) m_.servers_due_ = false;
-      Do(action::SetServers{leave});
+      const bool sure = e.complete && !e.unsure;
+      Do(action::SetServers{m_.servers_due_ && sure});
+      if (sure) m_.servers_due_ = false;
+      if (e.unsure && m_.servers_due_) Do(action::StartPause{});
     }
   }
 
@@ -75,6 +76,8 @@ class SessionMachine::Transition {
     // The old session's end must be announced before the new session begins.
     if (m_.session_ != 0 && !resumed) LoseSession();
     m_.session_ = e.session;
+    m_.given_up_ = false;
+    m_.refused_ = 0;
     m_.connected_ = true;
     if (m_.state_ != State::kClosing) m_.state_ = State::kConnected;
     Do(action::AnnounceConnected{e.session, resumed});
@@ -100,8 +103,12 @@ class SessionMachine::Transition {
     const bool had_session = m_.session_ != 0;
     m_.connected_ = false;
     CloseHandle();
-    if (had_session) LoseSession();
-    if (RefusesForGood(e.why)) {
+    if (had_session) {
+      m_.given_up_ = e.why != zk::Code::kSessionExpired;
+      LoseSession();
+    }
+    // One server may be alone in its ways: the next handle begins at any of them.
+    if (RefusesForGood(e.why) && ++m_.refused_ >= m_.servers_) {
       if (m_.state_ != State::kClosing) m_.state_ = State::kFailed;
       Do(action::AnnounceFailed{e.why});
       if (m_.drained_) EndSession();
@@ -109,7 +116,8 @@ class SessionMachine::Transition {
     }
     if (m_.drained_) return EndSession();
     if (m_.state_ == State::kClosing) return;
-    had_session ? Resolve() : Pause();  // a server that refuses new sessions needs a pause
+    // A server that refuses new sessions needs a pause.
+    had_session && !RefusesForGood(e.why) ? Resolve() : Pause();
   }
 
   // A closing session stays connected if it is, or comes back, since its listeners delete their
@@ -133,7 +141,7 @@ class SessionMachine::Transition {
   }
 
   void operator()(const event::CloseTimeOver&) {
-    if (m_.state_ == State::kClosing) Closed(/*confirmed=*/m_.session_ == 0);
+    if (m_.state_ == State::kClosing) Closed(/*confirmed=*/m_.session_ == 0 && !m_.given_up_);
   }
 
  private:
@@ -162,7 +170,7 @@ class SessionMachine::Transition {
   }
 
   void EndSession() {
-    if (m_.session_ == 0) return Closed(/*confirmed=*/true);
+    if (m_.session_ == 0) return Closed(/*confirmed=*/!m_.given_up_);
     if (m_.connected_) Do(action::EndSession{});
   }
 

@@ -13,6 +13,7 @@
 //                       +--------- Ended: expired ----|--------------------+
 //                                                     |                    |
 //                     kFailed <--- Ended: refused ----+--------------------+
+//                                  as often as there are servers
 //
 //   any --CloseRequested--> kClosing --EndAnswered: confirmed, or CloseTimeOver--> kClosed
 //
@@ -45,6 +46,7 @@ namespace event {
 struct Start {};
 struct Resolved {        // the servers' names, to addresses
   bool complete = true;  // all names; otherwise it comes again when more of them are known
+  bool unsure = false;   // complete, but some names could not be resolved for now
 };
 struct ResolveFailed {};
 struct OpenFailed {};  // no handle could be opened
@@ -133,7 +135,7 @@ class SessionMachine {
   class Transition;
   auto Tie() const {
     return std::tie(servers_, state_, connected_, handle_open_, resolving_, servers_due_, drained_,
-                    session_);
+                    session_, given_up_, refused_);
   }
 
   int servers_;
@@ -144,6 +146,8 @@ class SessionMachine {
   bool servers_due_ = false;  // the open handle is to get the changed servers
   bool drained_ = false;      // closing: to be ended as soon as there is a connection
   zk::SessionId session_ = 0;
+  bool given_up_ = false;  // the session before: no server has said that it has ended
+  int refused_ = 0;        // for good, by one server after another, since it was last connected
 
  public:
   friend bool operator==(const SessionMachine& a, const SessionMachine& b) {

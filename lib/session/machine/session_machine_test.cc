@@ -104,6 +104,12 @@ TEST(SessionMachine, LeavesAServerOnlyOnceAllChangedNamesAreAnswered) {
             "set servers | set servers, leave others");
 }
 
+TEST(SessionMachine, LeavesNoServerWhileANameIsUnsureAndAsksAgain) {
+  SessionScript s = After(Connected(), {event::ServersChanged{2}});
+  EXPECT_EQ(s.On({event::Resolved{.unsure = true}, event::PauseOver{}, event::Resolved{}}),
+            "set servers, pause | resolve | set servers, leave others");
+}
+
 TEST(SessionMachine, TakesAnAnswerInParts) {
   SessionScript s = Resolving();
   EXPECT_EQ(s.On({event::Resolved{}, event::Resolved{}}), "open | set servers");
@@ -135,25 +141,41 @@ TEST(SessionMachine, TakesAnotherSessionsIdForALossOfItsOwn) {
   EXPECT_EQ(s.machine.session(), 8);
 }
 
-TEST(SessionMachine, GivesUpForGoodWhenItsCredentialsAreRefused) {
+TEST(SessionMachine, GivesUpForGoodWhenAsManyServersAsThereAreRefuseIt) {
+  const struct {
+    zk::Code why;
+    const char* failed;
+  } cases[] = {
+      {kAuthFailed, "close handle, failed ZAUTHFAILED"},
+      {zk::Code::kCredentialsRequired, "close handle, failed ZSESSIONCLOSEDREQUIRESASLAUTH"},
+      {zk::Code::kKeeper, "close handle, failed CLICKHOUSE_KEEPER"}};
+  for (const auto& [why, failed] : cases) {
+    SessionScript s = Connecting();
+    for (int i = 1; i < kServers; ++i) {
+      EXPECT_EQ(s.On({event::HandleEnded{why}, event::PauseOver{}, event::Resolved{}}),
+                "close handle, pause | resolve | open");
+    }
+    EXPECT_EQ(s.On({event::HandleEnded{why}}), failed);
+    EXPECT_EQ(s.state(), State::kFailed);
+  }
+}
+
+TEST(SessionMachine, OneServerThatRefusesItInEachRoundEndsNothing) {
   SessionScript s = Connecting();
-  EXPECT_EQ(s.On({event::HandleEnded{kAuthFailed}}), "close handle, failed ZAUTHFAILED");
-  EXPECT_EQ(Connecting().On({event::HandleEnded{zk::Code::kCredentialsRequired}}),
-            "close handle, failed ZSESSIONCLOSEDREQUIRESASLAUTH");
-  EXPECT_EQ(s.state(), State::kFailed);
+  for (int i = 0; i < 2 * kServers; ++i) {
+    s.On({event::HandleEnded{zk::Code::kKeeper}, event::PauseOver{}, event::Resolved{}});
+    s.On({event::Connected{7 + i}, event::HandleEnded{kExpired}, event::Resolved{}});
+    EXPECT_EQ(s.state(), State::kConnecting);
+  }
+}
+
+TEST(SessionMachine, StaysGivenUp) {
+  SessionScript s = Failed();
   EXPECT_EQ(s.On({event::PauseOver{}, event::Start{}}), " | ");
 }
 
 TEST(SessionMachine, LosesItsSessionWhenItsCredentialsAreRefusedLater) {
-  EXPECT_EQ(Suspended().On({event::HandleEnded{kAuthFailed}}),
-            "close handle, expired, failed ZAUTHFAILED");
-}
-
-TEST(SessionMachine, GivesUpForGoodOnClickHouseKeeper) {
-  SessionScript s = Connecting();
-  EXPECT_EQ(s.On({event::HandleEnded{zk::Code::kKeeper}}),
-            "close handle, failed CLICKHOUSE_KEEPER");
-  EXPECT_EQ(s.state(), State::kFailed);
+  EXPECT_EQ(Suspended().On({event::HandleEnded{kAuthFailed}}), "close handle, expired, pause");
 }
 
 // ---- other servers -----------------------------------------------------------------------------
@@ -219,6 +241,16 @@ TEST(SessionMachine, ClosesAtOnceWithoutASession) {
   }
   EXPECT_EQ(Connecting().On({event::CloseRequested{}, event::Drained{}}),
             "drain | close handle, closed");
+}
+
+TEST(SessionMachine, ASessionThatWasGivenUpIsNotConfirmedAsEnded) {
+  const SessionScript given_up =
+      After(Suspended(), {event::HandleEnded{zk::Code::kSessionRefused}, event::Resolved{}});
+  EXPECT_EQ(Closing(given_up).On({event::Drained{}}), "close handle, closed, unconfirmed");
+  EXPECT_EQ(Closing(given_up).On({event::CloseTimeOver{}}), "close handle, closed, unconfirmed");
+  EXPECT_EQ(Closing(After(given_up, {event::Connected{8}, event::HandleEnded{kExpired}}))
+                .On({event::Drained{}}),
+            "closed");
 }
 
 TEST(SessionMachine, AsksEachConnectionToEndTheSessionUntilOneAnswers) {

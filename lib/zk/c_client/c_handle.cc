@@ -206,7 +206,8 @@ void CHandle::Failed(Socket before, int rc) {
   // A session in which a server has done something goes on at the next one: this one may be alone
   // in its ways. It closes the connection and not the session, so nothing else would end the
   // attempts of a client that is served nowhere.
-  if (boxes_.in.wants_credentials() && !served_) return End(Code::kCredentialsRequired);
+  const std::optional<Code> turned_away = boxes_.in.turned_away();
+  if (turned_away.has_value() && !served_) return End(*turned_away);
   const bool was_connected = before == Socket::kConnected;
   NoteRefusal(before, rc);
   if (refusals_.MostRefuse(rotation_.servers(), reactor_->Now(), PaceTerms().session_timeout)) {
@@ -227,7 +228,7 @@ void CHandle::Failed(Socket before, int rc) {
 void CHandle::NoteRefusal(Socket before, int rc) {
   if (zoo_client_id(zh_)->client_id == 0) return;
   Refusals::Did did = Refusals::Did::kOther;
-  if (boxes_.in.serves_others() || boxes_.in.with_keeper() || boxes_.in.wants_credentials()) {
+  if (boxes_.in.serves_others() || boxes_.in.with_keeper() || boxes_.in.turned_away().has_value()) {
     did = Refusals::Did::kRefused;
   } else if (before == Socket::kHandshake && abandoned_ == Socket::kNone &&
              rc != ZOPERATIONTIMEOUT) {

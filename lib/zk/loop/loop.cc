@@ -180,6 +180,7 @@ void LoopImpl::Run() {
   // Here, and not with this object: destroying what a timer holds may use the loop, and cancel
   // other timers.
   const TimerQueue dropped = std::exchange(timers_, TimerQueue());
+  thread_ = std::thread::id();  // another thread may get its number
 }
 
 // To the calling thread, or to nobody; loop.h draws the ways. Whoever is asleep in poll has lost its

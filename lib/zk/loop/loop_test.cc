@@ -131,6 +131,24 @@ TEST_F(LoopTest, RunsWhatWasPostedBeforeItWasStoppedAndDestroysTheRest) {
   EXPECT_THROW(after.get(), std::future_error) << "destroyed unrun";
 }
 
+TEST_F(LoopTest, IsNotTheThreadThatGetsItsThreadsNumberNext) {
+  auto over = std::make_shared<std::promise<void>>();
+  std::future<void> ended = over->get_future();
+  const std::thread::id number = OnLoop([this, over = std::move(over)]() mutable {
+    loop_->CallAt(base::BootNow() + absl::Hours(1), [over = std::move(over)] {});
+    return std::this_thread::get_id();
+  });
+  loop_->Stop();
+  ended.wait();  // the thread destroys its timers, and ends
+  bool same = false;
+  for (int i = 0; i < 1000 && !same; ++i) {
+    std::thread([&] {
+      same = std::this_thread::get_id() == number;
+      EXPECT_FALSE(loop_->OnThread());
+    }).join();
+  }
+}
+
 TEST_F(LoopTest, DestroysItsTimersWhenItEnds) {
   auto held = std::make_shared<std::promise<void>>();
   std::future<void> destroyed = held->get_future();

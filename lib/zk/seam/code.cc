@@ -58,7 +58,7 @@ constexpr Entry kEntries[] = {
      "up "
      "again: no lease can be proven there, so there are none (docs/servers.md)"},
     {Code::kSessionRefused, "SESSION_REFUSED", absl::StatusCode::kAborted,
-     "the session was given up: every server refused it for its timeout, since they have lost what "
+     "the session was given up: most servers refused it for its timeout, since they have lost what "
      "it had seen, or are of another ensemble; raise the epoch (docs/fencing.md)"},
     {Code::kReplyTooLong, "REPLY_TOO_LONG", kExhausted,
      "the answer is longer than the 64 MiB that a client reads: too many children, or names that "

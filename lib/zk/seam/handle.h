@@ -105,7 +105,7 @@ class Handle {
   // Each "user:password", for the digest scheme: what is sent from now on has the rights of these
   // users, on this and on later connections. If one of those before is not among them the
   // connection is lost, since a server takes no rights away: the session goes on, as after any
-  // loss. OnEnded(kAuthFailed) if a server refuses one.
+  // loss. A server that refuses one is left; OnEnded(kAuthFailed) if none has served this session.
   virtual void SetCredentials(const base::Secrets& all) = 0;
 
   virtual int pending() const = 0;  // requests not answered yet

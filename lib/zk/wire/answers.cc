@@ -176,7 +176,10 @@ std::string AsQuestion(absl::string_view handshake) {
   std::string question(handshake);
   if (question.size() < kPasswordAt + kPasswordSize) return question;
   question.replace(kSeenAt, kNumber, kNumber, '\0');
-  question.replace(kSessionAt, kNumber, std::string(kNumber - 1, '\0') + '\1');
+  // No server gives out so small a number. Each client has another one, since a server that is
+  // asked for one session by two connections closes the first.
+  question.replace(kSessionAt, kNumber - 2, kNumber - 2, '\0');
+  if (question[kSessionAt + kNumber - 2] == '\0') question[kSessionAt + kNumber - 2] = '\1';
   question.replace(kPasswordAt, kPasswordSize, kPasswordSize, '\0');
   return question;
 }
@@ -200,6 +203,13 @@ std::string WrongAnswer(int32_t type, absl::string_view body) {
   const std::string wrong = WrongEnd(reader);
   if (wrong.empty()) return "";
   return absl::StrCat("its answer to ", operation->name, " ", wrong);
+}
+
+bool MayBeLong(int32_t type) {
+  const Operation* operation = Find(type);
+  return operation != nullptr &&
+         (operation->form == Form::kNames || operation->form == Form::kDataAndStat ||
+          operation->form == Form::kAclAndStat);
 }
 
 bool IsCreate(int32_t type) { return type == kCreate2 || type == kCreateContainer; }

@@ -44,6 +44,9 @@ std::string WrongAnswer(int32_t type, absl::string_view body);
 // that of the node that was made.
 bool IsCreate(int32_t type);
 
+// Whether the operation's answer is as long as others made it.
+bool MayBeLong(int32_t type);
+
 inline constexpr int32_t kMultiType = 14;
 
 // One operation of a multi, as far as its answer depends on it.

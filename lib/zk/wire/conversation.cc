@@ -120,7 +120,10 @@ bool Conversation::IsTooLong(absl::string_view said) {
 // Its request has been answered by then: what follows is not read.
 std::string Conversation::HearTooLong(absl::string_view header) {
   Request request;
-  return TakeRequest(JuteReader(header).Int(), request);
+  std::string wrong = TakeRequest(JuteReader(header).Int(), request);
+  if (!wrong.empty() || MayBeLong(request.type)) return wrong;
+  // Nothing would be known of what was written.
+  return absl::StrCat("its answer to operation ", request.type, " is too long");
 }
 
 // A client that has a session is told by such a welcome that the server is of another ensemble: its
@@ -147,10 +150,15 @@ std::string Conversation::Hear(absl::string_view frame) {
   reader.Long();  // the zxid may be any
   const int32_t error = reader.Int();
   if (!reader.ok()) return "it sends a reply without a header";
-  // Whatever was asked, a ping as well: the server then closes the connection, not the session.
-  wants_credentials_ = error == static_cast<int32_t>(Code::kCredentialsRequired);
-  if (wants_credentials_) {
+  // The server then closes the connection, not the session.
+  const auto code = static_cast<Code>(error);
+  if (code == Code::kCredentialsRequired) {  // whatever was asked, a ping as well
+    turned_away_ = code;
     return "serves only clients that have authenticated (enforce.auth or SASL)";
+  }
+  if (xid == kCredentialsXid && credentials_ > 0 && code == Code::kAuthFailed) {
+    turned_away_ = code;
+    return "refuses this client's credentials";
   }
   switch (xid) {
     case kEventXid:

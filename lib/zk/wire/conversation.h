@@ -6,11 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
 
+#include "lib/zk/seam/code.h"
 #include "lib/zk/wire/answers.h"
 
 namespace zkrecipes::zk::wire {
@@ -50,8 +52,8 @@ class Conversation {
   bool serves_others() const { return serves_others_; }
   // The server has confirmed the end of the session, as it was asked to.
   bool session_ended() const { return session_ended_; }
-  // The server has answered, for want of credentials, that it will not.
-  bool wants_credentials() const { return wants_credentials_; }
+  // The server has said that it will not, for want of credentials or because of them: this code.
+  std::optional<Code> turned_away() const { return turned_away_; }
 
  private:
   enum class State { kSilent, kHandshake, kEstablished };
@@ -76,7 +78,7 @@ class Conversation {
   bool question_ = false;
   bool serves_others_ = false;
   bool with_keeper_ = false;
-  bool wants_credentials_ = false;
+  std::optional<Code> turned_away_;
   bool session_ended_ = false;
 
   // The request that is being sent: what matters of it is kept, the rest is counted.

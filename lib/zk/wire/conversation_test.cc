@@ -247,10 +247,17 @@ TEST_F(ConversationTest, RefusesAServerThatAnswersOnlyClientsThatHaveAuthenticat
     Ask(wire::Request(xid, wire::kDelete));
     EXPECT_THAT(Hear(wire::Reply(xid, "", kSessionClosedRequireSaslAuth)),
                 HasSubstr("only clients that have authenticated"));
-    EXPECT_TRUE(talk_.wants_credentials());
+    EXPECT_EQ(talk_.turned_away(), Code::kCredentialsRequired);
   }
   EXPECT_EQ(HearAnswer(wire::kDelete, "", -102), "");
-  EXPECT_FALSE(talk_.wants_credentials());
+  EXPECT_FALSE(talk_.turned_away().has_value());
+}
+
+TEST_F(ConversationTest, RefusesAServerThatRefusesTheCredentials) {
+  Establish();
+  Ask(wire::Request(wire::kAuthXid, 100));
+  EXPECT_EQ(Hear(wire::Reply(wire::kAuthXid, "", -115)), "refuses this client's credentials");
+  EXPECT_EQ(talk_.turned_away(), Code::kAuthFailed);
 }
 
 TEST_F(ConversationTest, ShowsTheBeginningOfWhatIsNoWelcome) {
@@ -281,7 +288,8 @@ TEST_F(ConversationTest, AReplyThatIsTooLongAnswersTheOldestRequestOrNone) {
   Ask(wire::Request(2, wire::kDelete, wire::String("/a")));
   EXPECT_EQ(talk_.HearTooLong(wire::Reply(2)), "it answers request 2 instead of 1");
   EXPECT_EQ(talk_.HearTooLong(wire::Reply(1)), "");
-  EXPECT_EQ(Hear(wire::Reply(2)), "");
+  EXPECT_EQ(talk_.HearTooLong(wire::Reply(2)), "its answer to operation 2 is too long")
+      << "whether it was done would not be known";
   EXPECT_EQ(talk_.HearTooLong(wire::Reply(1)), "it answers request 1, but none was asked");
 }
 

@@ -18,6 +18,8 @@ namespace {
 
 constexpr size_t kUsualCapacity = 16 << 10;
 constexpr size_t kErrorAt = 12;  // in it
+// At a time: the loop has timers, and other connections.
+constexpr size_t kMostSkipped = 1 << 20;
 
 std::string BigEndian(int32_t number) {
   const auto bits = static_cast<uint32_t>(number);
@@ -28,12 +30,17 @@ std::string BigEndian(int32_t number) {
 }  // namespace
 
 ssize_t Inbox::Recv(int fd, char* bytes, size_t size) {
+  const size_t to_skip = to_skip_;
   while (accepted_ == 0 && !FindFrame()) {
     if (refused_) {
       errno = EPROTO;
       return -1;
     }
     if (session_ended()) return 0;  // the server closes the connection next
+    if (to_skip > to_skip_ + kMostSkipped) {
+      errno = EAGAIN;
+      return -1;
+    }
     // No whole frame: the C client must not get a part of one, since it would then wait for the
     // rest in its own buffer, unchecked.
     const ssize_t got = Fill(fd);
@@ -91,7 +98,7 @@ bool Inbox::CutShort() {
 bool Inbox::Refuse(const std::string& why) {
   refused_ = true;
   // A server that will not have this client is understood, and says so itself.
-  const bool understood = conversation_.with_keeper() || conversation_.wants_credentials() ||
+  const bool understood = conversation_.with_keeper() || conversation_.turned_away().has_value() ||
                           !absl::StartsWith(why, "it");
   refusal_ = understood ? why : absl::StrCat("does not speak ZooKeeper: ", why);
   return false;

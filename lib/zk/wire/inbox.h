@@ -26,8 +26,8 @@ namespace zkrecipes::zk::wire {
 // Not thread-safe: for the thread of the loop.
 class Inbox {
  public:
-  // Replaces recv(). At most to the end of a frame; EAGAIN without a whole one; EPROTO once what
-  // the server said was refused.
+  // Replaces recv(). At most to the end of a frame; EAGAIN without a whole one, or before much more
+  // of what is skipped; EPROTO once what the server said was refused.
   ssize_t Recv(int fd, char* bytes, size_t size);
 
   // Whether Recv has anything to give, or to say, or does not know. If not, the next one looks
@@ -40,7 +40,7 @@ class Inbox {
   bool with_keeper() const { return conversation_.with_keeper(); }
   // The server has confirmed the end of the session.
   bool session_ended() const { return conversation_.session_ended(); }
-  bool wants_credentials() const { return conversation_.wants_credentials(); }
+  std::optional<Code> turned_away() const { return conversation_.turned_away(); }
 
   // Another socket: nothing was said on it yet.
   void Drop();
@@ -55,7 +55,7 @@ class Inbox {
   void Through(TlsSocket* tls) { tls_ = tls; }
 
   // Whether anything was received since the last call, and does not end with a whole frame.
-  bool TakeProgress() { return std::exchange(grew_, false) && !said().empty(); }
+  bool TakeProgress() { return std::exchange(grew_, false) && (to_skip_ > 0 || !said().empty()); }
 
   // "does not speak ZooKeeper: it says \"220 ...\"", or why the server will not have this client;
   // once for each connection that ended so; otherwise "".

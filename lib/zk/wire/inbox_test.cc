@@ -93,6 +93,7 @@ TEST_F(InboxTest, TurnsAReplyThatIsTooLongIntoAnErrorAndReadsOnBehindIt) {
     Say(std::string(static_cast<size_t>(piece), 'x'));
     EXPECT_EQ(Read(4), "");
     EXPECT_EQ(error_, EAGAIN);
+    EXPECT_EQ(inbox_.TakeProgress(), left > piece);
     left -= piece;
   }
   Say(wire::Frame(wire::Reply(2)));

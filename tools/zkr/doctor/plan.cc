@@ -17,9 +17,7 @@ namespace {
 constexpr int kLeastTicks = 2;
 constexpr int kMostTicks = 20;
 constexpr absl::Duration kLongestTimeout = absl::Hours(24);
-// A client that was cut off pauses between its attempts: parts of T, as schedules and real servers
-// show them.
-constexpr int kResumed = 20;
+// Part of T in which a client that was cut off is connected again: it pauses between its attempts.
 constexpr int kReconnected = 10;
 // Until another leader commits, once the followers have given one up: docs/faults.md.
 constexpr absl::Duration kElection = absl::Seconds(3);
@@ -58,15 +56,14 @@ Plan PlanFor(const PlanInput& input) {
   const LeaseLeft left = LeaseLeftOf(plan.granted, input.pace);
   plan.lease_most = left.most;
   plan.lease_least = left.least;
-  plan.silence = std::max(left.least - plan.granted / kResumed, absl::ZeroDuration());
+  plan.silence = std::max(left.least - plan.granted / kReconnected, absl::ZeroDuration());
   plan.writes = left.writes * input.holders;
   // The leader counts from when it last heard of the session, which asks something every third of T
   // at the least; it hears from a follower every half tick, and looks at whole ticks.
   plan.failover_least = plan.granted * 2 / 3;
   plan.failover_most = plan.granted + input.tick * 3 / 2;
   plan.silent_server = input.sync_limit * input.tick;
-  plan.outlives_hung_leader =
-      left.least - plan.granted / kReconnected >= plan.silent_server + kElection;
+  plan.outlives_hung_leader = plan.silence >= plan.silent_server + kElection;
   plan.pause_fits = input.pause <= plan.lease_least;
   plan.timeout_for_pause = std::max(TimeoutFor(input), kLeastTicks * input.tick);
   plan.limits_fit = plan.timeout_for_pause <= kMostTicks * input.tick;

@@ -11,8 +11,8 @@
 
 namespace zkrecipes::zkr::doctor {
 
-// The input of --plan: a session timeout, the servers' settings, and the longest pause of a holder,
-// its machine or its link that shall cost no lease.
+// The input of --plan: a session timeout, the servers' settings, and the longest pause of a holder
+// or its machine that shall cost no lease.
 struct PlanInput {
   absl::Duration session_timeout = absl::Seconds(10);
   absl::Duration tick = absl::Seconds(2);
