@@ -91,6 +91,32 @@ TEST_F(GivingUpInMemoryTest, ATimeoutSaysWhoHoldsNowAndNotWhoDidAtFirst) {
   EXPECT_THAT(Message(*third), HasSubstr(absl::StrCat("behind 1 other, ", Process("second"))));
 }
 
+// The parent grants create alone: the node is there, and can be neither listed nor deleted; whether
+// it is there cannot be found out after a loss of the connection.
+TEST_F(GivingUpInMemoryTest, ARefusalIsToldAtOnceThoughTheNodeCannotBeDeleted) {
+  constexpr int32_t kCreate = 4;
+  Node parent;
+  parent.acl = {{kCreate, "world", "anyone"}};
+  ASSERT_TRUE(model().OperatorCreates("/locks", {}, simulation_.now()));
+  ASSERT_TRUE(model().OperatorCreates(kPath, parent, simulation_.now()));
+  for (int at = 0;; ++at) {
+    auto user = Start();
+    user->Acquire();
+    std::vector<Step> steps;
+    for (int step = 0; step < at && user->answers == 0; ++step) {
+      steps.clear();
+      simulation_.ListSteps(steps);
+      simulation_.Run(steps.front());
+    }
+    const bool answered = user->answers > 0;
+    user->host->BreakConnections();
+    PassTime(absl::Seconds(3));
+    ASSERT_EQ(user->answers, 1) << at;
+    EXPECT_EQ(user->code(), StatusCode::kPermissionDenied) << at;
+    if (answered) return;
+  }
+}
+
 TEST_F(GivingUpInMemoryTest, ATimeoutInALockDelaySaysThatItWasFirst) {
   auto holder = Start();
   holder->lock_options.lock_delay = absl::Minutes(1);
@@ -103,6 +129,26 @@ TEST_F(GivingUpInMemoryTest, ATimeoutInALockDelaySaysThatItWasFirst) {
   PassTime(absl::Seconds(5));
   ASSERT_EQ(waiter->answers, 1);
   EXPECT_THAT(Message(*waiter), HasSubstr("first in the queue, but a lock delay is not over"));
+}
+
+// So std::lock releases what it has and waits, and a user may try again.
+TEST_F(GivingUpInMemoryTest, ATryThatOnlyWaitsForALockDelaySaysSoAndIsBusy) {
+  auto holder = Start();
+  holder->lock_options.lock_delay = absl::Minutes(1);
+  Acquire(*holder);
+  Expire(*holder);
+  auto user = Start();
+  for (int i = 0; i < 12; ++i) {
+    user->answers = 0;
+    Begin(*user, {.lock_delay = absl::Minutes(1), .try_only = true}, {absl::Seconds(5)});
+    PassTime(absl::Seconds(5));
+    ASSERT_EQ(user->answers, 1);
+    EXPECT_TRUE(IsBusy(user->result->status()));
+    EXPECT_THAT(Message(*user), HasSubstr("busy: a lock delay is not over"));
+  }
+  Begin(*user, {.lock_delay = absl::Minutes(1), .try_only = true}, {absl::Seconds(5)});
+  PassTime(absl::Seconds(1.1));
+  EXPECT_TRUE(user->holds());
 }
 
 TEST_F(GivingUpInMemoryTest, ACancelledWaitSaysForHowManyAtMost) {

@@ -183,6 +183,24 @@ TEST_F(LeaseFormsTest, ALeaseThatWasReleasedInTimeIsNotLostWhatEndsBeforeItsNode
   EXPECT_TRUE(next->holds()) << "a lease that is released leaves no delay";
 }
 
+// A leader that is about to end a session already says that it has: the node may still be there,
+// and outlives the leader if that fails.
+TEST_F(LeaseFormsTest, AReleaseIsNotConfirmedByTheEndOfItsSession) {
+  auto process = StartHolder();
+  process->host->set_network(Host::Network::kDown);
+  CoRelease(process->lease(), absl::Hours(1));
+  PassTime(absl::Seconds(1));
+  Expire(*process);
+  process->host->set_network(Host::Network::kUp);
+  PassTime(absl::Seconds(10));
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(Answer(), StatusCode::kDeadlineExceeded);
+    std::move(process->lease()).ReleaseAsync({}, Tell());
+    simulation_.RunUntilIdle();
+  }
+  EXPECT_EQ(process->lease().end_reason(), LeaseEnd::kReleased);
+}
+
 TEST_F(LeaseFormsTest, AVerificationThatFindsNoNodeEndsTheLeaseBeforeItAnswers) {
   LockUser process;
   memory::Start(simulation_, process, {.executor = InlineExecutor()});
@@ -216,10 +234,10 @@ TEST_F(LeaseFormsTest, AreAnsweredWhenTheClientIsClosed) {
   close(*process);
   EXPECT_EQ(Answer(), StatusCode::kAborted);
   close(*other);
-  EXPECT_EQ(Answer(), StatusCode::kOk) << "the node ends with the session";
+  EXPECT_EQ(Answer(), StatusCode::kDeadlineExceeded) << "no server has said that the node is gone";
   CoRelease(other->lease(), absl::Hours(1));
   PassTime(absl::ZeroDuration());
-  EXPECT_EQ(Answer(), StatusCode::kOk);
+  EXPECT_EQ(Answer(), StatusCode::kDeadlineExceeded);
   CoVerify(process->lease(), absl::Hours(1));
   PassTime(absl::ZeroDuration());
   EXPECT_EQ(Answer(), StatusCode::kAborted);
@@ -279,6 +297,52 @@ TEST_F(LeaseFormsTest, AnUpgradeAndADowngradeReleaseTheOldLeaseOnceTheyAreGrante
   upgrade();
   PassTime(absl::Seconds(1));
   EXPECT_EQ(Answer(), StatusCode::kAborted) << "it is released";
+}
+
+// The reader that is upgraded and another one, until the shared lease is over.
+TEST_F(LeaseFormsTest, AnUpgradeEndsWithTheLeaseThatItFollows) {
+  for (const bool released : {false, true}) {
+    const auto other = StartReader(/*shared=*/true);
+    const auto process = Start();
+    const ReadWriteLock lock(process->client, kPath, {.alive_within = absl::Seconds(5)});
+    lock.AcquireSharedAsync({}, Take());
+    PassTime(absl::Seconds(1));
+    ASSERT_EQ(Answer(), StatusCode::kOk);
+    Lease shared = *std::move(taken_);
+    lock.UpgradeAsync(shared, {}, Take());
+    PassTime(absl::Seconds(1));
+    EXPECT_EQ(answers_, 0);
+    if (released) {
+      std::move(shared).ReleaseAsync({}, [](const absl::Status&) {});
+      PassTime(absl::ZeroDuration());
+    } else {
+      PassTime(absl::Seconds(4));
+    }
+    ASSERT_EQ(Answer(), StatusCode::kAborted);
+    PassTime(absl::ZeroDuration());
+    EXPECT_THAT(Queue(), ::testing::SizeIs(1));
+    StartReader(/*shared=*/true);
+  }
+}
+
+TEST_F(LeaseFormsTest, AnUpgradeThatFailsAtOnceSaysSoBeforeItsNodeIsDeleted) {
+  LockUser process;
+  memory::Start(simulation_, process, {.executor = InlineExecutor()});
+  const ReadWriteLock lock(process.client, kPath);
+  lock.AcquireSharedAsync({}, Take());
+  simulation_.RunUntilIdle();
+  Lease shared = *std::move(taken_);
+  const auto writer = Start();
+  ReadWriteLock(writer->client, kPath).AcquireExclusiveAsync({}, [](auto) {});
+  simulation_.RunUntilIdle();
+  size_t queued = 0;
+  lock.UpgradeAsync(shared, {}, [&](const absl::StatusOr<Lease>& upgraded) {
+    EXPECT_EQ(upgraded.status().code(), StatusCode::kFailedPrecondition);
+    queued = Queue().size();
+  });
+  simulation_.RunUntilIdle();
+  EXPECT_EQ(queued, 3u);
+  EXPECT_THAT(Queue(), ::testing::SizeIs(2));
 }
 
 class ProclaimFormsTest : public LeaseFormsTest {

@@ -41,6 +41,12 @@ class LockDelayTest : public LockInMemoryTest {
     PassTime(latest - earliest);
     EXPECT_TRUE(user.holds());
   }
+  void ExpectGrantedAfter(absl::Duration delay, const LockUser& user) {
+    PassTime(delay - absl::Seconds(1));
+    EXPECT_FALSE(user.holds());
+    PassTime(absl::Seconds(2));
+    EXPECT_TRUE(user.holds());
+  }
   // It stands still until its node is gone.
   void ExpireSilently(LockUser& process) {
     const int64_t session = process.client->session_id();
@@ -170,6 +176,55 @@ TEST_F(LockDelayTest, ThatEndsAtExpiryIsBelievedForTheDelayThoughItsDeadlineHasP
   PassTime(absl::Seconds(10));
   EXPECT_EQ(process->lease().state(), Lease::State::kLost);
   EXPECT_TRUE(process->lease().ended().stop_requested());
+}
+
+// Each would keep its contender's memory until the delay is over.
+TEST_F(LockDelayTest, AWaitThatGivesUpInADelayLeavesNoTimer) {
+  auto first = StartDelayedHolder();
+  ExpireSilently(*first);
+  auto second = StartDelayed();
+  std::optional<size_t> after_one;
+  for (int i = 1; i <= 8; ++i) {
+    Acquire(*second, {absl::Seconds(1)});
+    PassTime(absl::Seconds(1));
+    ASSERT_EQ(second->answers, i);
+    ASSERT_FALSE(second->result->ok());
+    if (!after_one) after_one = second->host->timers();
+  }
+  EXPECT_LE(second->host->timers(), *after_one);
+}
+
+// The delay counts from when this client first found the vanished holder's name at the head.
+TEST_F(LockDelayTest, CallsThatGiveUpBeforeItIsOverDoNotBeginItAnew) {
+  auto first = StartDelayedHolder();
+  ExpireSilently(*first);
+  auto second = StartDelayed();
+  for (int i = 0; i < 3; ++i) {
+    Acquire(*second, {absl::Seconds(5)});
+    PassTime(absl::Seconds(5));
+    ASSERT_FALSE(second->holds()) << i;
+  }
+  Acquire(*second, {absl::Seconds(4)});
+  PassTime(absl::Seconds(4));
+  ASSERT_FALSE(second->holds()) << "19 s";
+  Acquire(*second, {absl::Seconds(5)});
+  PassTime(absl::Seconds(1.1));
+  ASSERT_TRUE(second->holds());
+}
+
+TEST_F(LockDelayTest, AnotherHolderThatVanishesIsAnotherDelay) {
+  auto first = StartDelayedHolder();
+  ExpireSilently(*first);
+  auto second = StartDelayed();
+  Acquire(*second, {absl::Seconds(1)});
+  PassTime(absl::Seconds(1));
+  ASSERT_FALSE(second->holds());
+  auto third = StartDelayedWaiter();
+  PassTime(kDelay + absl::Seconds(1));
+  ASSERT_TRUE(third->holds());
+  ExpireSilently(*third);
+  Acquire(*second);
+  ExpectGrantedAfter(kDelay, *second);
 }
 
 TEST_F(LockDelayTest, RefusesADelayThatWouldLoseEveryLease) {

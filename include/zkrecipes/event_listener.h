@@ -59,7 +59,7 @@ class EventListener {
 
   // One of these is the last call about a lease. `why` is not kReleased.
   virtual void OnLost(const Sequencer& lease, LeaseEnd why);
-  // The lease's node is gone.
+  // The lease's node is gone, or its session has ended, with which it goes.
   virtual void OnReleased(const Sequencer& lease, absl::Duration held);
 
   // The acquire's ACL keeps strangers out, but the ACL of the path's node, which existed before,

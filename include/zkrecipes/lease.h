@@ -125,7 +125,8 @@ class [[nodiscard]] Lease {
   //   OK                the node is gone, and the lease was not known to be lost before
   //   Aborted           the lease had been lost before (the message says why)
   //   DeadlineExceeded, Cancelled   not confirmed in time: the deletion goes on in the background,
-  //                     until it is confirmed or the session has expired
+  //                     until it is confirmed or the session has ended. DeadlineExceeded also if
+  //                     the session ended first: then the node goes with it
   //   PermissionDenied  the ACL forbids it: the node stays until its session ends
   //   InvalidArgument   the timeout: released, and not waited for
   //   FailedPrecondition   the lease is moved from, a forked child: nothing is done. Release on the

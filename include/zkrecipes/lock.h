@@ -73,7 +73,8 @@ class Lock {
   // Waits until the lock is granted.
   absl::StatusOr<Lease> Acquire(const WaitOptions& wait = {}) const;
 
-  // AlreadyExists (IsBusy) if another contender is in the way. The message says who holds the lock.
+  // AlreadyExists (IsBusy) if another contender is in the way, or a lock delay is not over by the
+  // deadline. The message says which, and who holds the lock.
   // Reads the queue first, so a try of a busy lock does not queue; it costs two reads, the second
   // for the message. If the lock turns out to be contended after that, the try leaves the queue
   // again. The reads go to this client's server, where a lock that has just been released may still

@@ -58,8 +58,8 @@ class AdapterBase {
   // pauses for a random time of a few round trips, so that two threads that take the same mutexes
   // in different orders with std::lock do not block each other for ever.
   void lock() { Lock(Mode::kExclusive); }
-  // False if another contender holds it or queues for it. Blocks for a round trip or two, at most
-  // for the client's session timeout.
+  // False if another contender holds it or queues for it, or a lock delay is not over. Blocks for a
+  // round trip or two, at most for the client's session timeout.
   bool try_lock() { return TryLock(Mode::kExclusive); }
   // False if it was not acquired in time, for any reason. Zero or less: the same as try_lock.
   template <typename Rep, typename Period>

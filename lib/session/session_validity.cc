@@ -73,9 +73,10 @@ SessionValidity::State SessionValidity::AtLocked(base::BootTime now, const Basis
   if (delayed && now >= confirmed_ + *basis.delay_lifetime) return State::kLapsed;
   if (expired_) return State::kExpired;
   // Nothing has been proven since its grant. The lock delay protects it without a proof.
-  if (proven_in_ < basis.period) return delayed ? State::kBelieved : State::kUnproven;
+  const bool proven = proven_in_ >= basis.period;
+  if (!proven && !delayed) return State::kUnproven;
   // Suspect: still believed, but the next proof is late or cannot come without a connection.
-  const bool fresh = connected_ && now < overdue_ && now < deadline_;
+  const bool fresh = connected_ && (!proven || (now < overdue_ && now < deadline_));
   return fresh ? State::kBelieved : State::kSuspect;
 }
 

@@ -173,5 +173,33 @@ TEST_F(SessionValidityTest, InLockDelayModeIsBelievedForItsLifetimeAfterTheLastC
   EXPECT_EQ(validity_.DeadlineAt(At(8), kDelayed), At(10)) << "no longer than is proven";
 }
 
+TEST_F(SessionValidityTest, InLockDelayModeIsSuspectWithoutAConnectionThoughNothingIsProvenYet) {
+  const SessionValidity::Basis kDelayed = {.delay_lifetime = absl::Seconds(5)};
+  validity_.Confirm(At(1));
+  validity_.SetConnected(false);
+  EXPECT_EQ(validity_.At(At(2), kDelayed), State::kSuspect);
+  EXPECT_EQ(validity_.DeadlineAt(At(2), kDelayed), At(6)) << "it is believed";
+  EXPECT_EQ(StateAt(2), State::kUnproven) << "for leases of the other mode";
+  validity_.SetConnected(true);
+  EXPECT_EQ(validity_.At(At(2), kDelayed), State::kBelieved);
+}
+
+TEST_F(SessionValidityTest, InLockDelayModeANewPeriodEndsTheLeaseOnlyIfItLapses) {
+  const SessionValidity::Basis kDelayed = {.delay_lifetime = absl::Seconds(5)};
+  const SessionValidity::Basis kEnduring = {.lapses = false, .delay_lifetime = absl::Seconds(5)};
+  EXPECT_EQ(validity_.Prove(At(4), At(3), At(1), At(1)), Proved::kFirst);
+  EXPECT_EQ(validity_.DeadlineAt(At(2), kDelayed), At(4));
+  validity_.BeginPeriod();
+  EXPECT_EQ(validity_.At(At(2), kDelayed), State::kLapsed);
+  EXPECT_EQ(validity_.At(At(2), kEnduring), State::kSuspect);
+  EXPECT_EQ(validity_.DeadlineAt(At(2), kEnduring), At(6));
+  const SessionValidity::Basis kNext = {.period = 1, .delay_lifetime = absl::Seconds(5)};
+  EXPECT_EQ(validity_.At(At(2), kNext), State::kBelieved) << "the write before counts";
+  EXPECT_EQ(validity_.DeadlineAt(At(2), kNext), At(6));
+  EXPECT_EQ(validity_.Prove(At(12), At(9), At(3), At(2)), Proved::kFirst);
+  EXPECT_EQ(validity_.DeadlineAt(At(3), kNext), At(7));
+  EXPECT_EQ(validity_.At(At(7), kEnduring), State::kLapsed);
+}
+
 }  // namespace
 }  // namespace zkrecipes::session

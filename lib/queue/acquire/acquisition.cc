@@ -9,7 +9,6 @@
 #include "absl/strings/str_join.h"
 
 #include "lib/queue/acquire/contender_runner.h"
-#include "lib/queue/lease/lease_state.h"
 #include "lib/queue/listing/node_data.h"
 #include "lib/queue/machine/admission.h"
 #include "lib/session/client/client_options.h"
@@ -112,9 +111,8 @@ std::string Blind(const std::vector<std::string>& names) {
 Acquisition::Acquisition(Queue queue, const WaitOptions& wait, call::Done<Answer> done)
     : Call(queue->core, wait, std::move(done)), queue_(std::move(queue)) {}
 
-std::shared_ptr<call::Pending> Acquisition::Begin(Queue queue, machine::Candidacy candidacy,
-                                                  const WaitOptions& wait,
-                                                  call::Done<Answer> done) {
+std::shared_ptr<Acquisition> Acquisition::Begin(Queue queue, machine::Candidacy candidacy,
+                                                const WaitOptions& wait, call::Done<Answer> done) {
   Complete(*queue, candidacy);
   const auto self = std::make_shared<Acquisition>(std::move(queue), wait, std::move(done));
   auto runner = std::make_shared<ContenderRunner>(self->core(), self, std::move(candidacy));
@@ -124,6 +122,10 @@ std::shared_ptr<call::Pending> Acquisition::Begin(Queue queue, machine::Candidac
   // Last: a stop that was requested already makes the contender leave, so it must have been posted.
   self->HeedCancel(wait.cancel);
   return self;
+}
+
+void Acquisition::OnLeaseEnded() {
+  if (const auto runner = runner_.lock()) runner->OnFollowedEnded();
 }
 
 // The contender leaves in the background, whoever waits for the answer.
@@ -137,6 +139,7 @@ absl::Status Acquisition::GivenUp(bool cancelled) {
   if (busy_) return listing::BusyStatus(path(), *rivals_);
   // Without a connection the ensemble could not grant, whoever is in front: that is said instead.
   const auto cut_off = core()->CutOff();
+  if (!cut_off && delayed_) return listing::BusyStatus(path(), {});
   std::string why = WaitedFor();
   if (rivals_ != nullptr) why = absl::StrCat(": ", listing::Describe(*rivals_));
   if (cut_off) why = absl::StrCat(": ", *cut_off);
@@ -261,13 +264,14 @@ call::Start<Answer> Follow(Queue queue, std::shared_ptr<internal::LeaseState> le
         if (!going_on.ok()) return going_on.status();
         if (absl::Status wrong = Prepare(*queue, *going_on); !wrong.ok()) return wrong;
         // Only once the answer is OK: until then the old lease keeps other writers out.
-        call::Done<Answer> released = [lease = std::move(lease),
-                                       done = std::move(done)](Answer next) mutable {
+        call::Done<Answer> released = [lease, done = std::move(done)](Answer next) mutable {
           if (next.ok()) lease->Abandon();
           std::move(done)(std::move(next));
         };
-        return Acquisition::Begin(std::move(queue), *std::move(going_on), wait,
-                                  std::move(released));
+        auto acquisition =
+            Acquisition::Begin(std::move(queue), *std::move(going_on), wait, std::move(released));
+        lease->AddFollower(acquisition);  // it may have ended just now
+        return acquisition;
       }};
 }
 

@@ -12,6 +12,7 @@
 #include "lib/base/mutex.h"
 #include "lib/queue/acquire/path_queue.h"
 #include "lib/queue/call/call.h"
+#include "lib/queue/lease/lease_state.h"
 #include "lib/queue/listing/queue_listing.h"
 #include "lib/queue/machine/candidacy.h"
 #include "lib/queue/machine/contender.h"
@@ -28,13 +29,16 @@ using Answer = absl::StatusOr<Lease>;
 
 // A user's request for the head of a queue, and what is known of those in front, for the message if
 // it is given up. Its runner keeps the time. Thread-safe; does not block.
-class Acquisition : public call::Call<Answer> {
+class Acquisition : public call::Call<Answer>, public internal::LeaseFollower {
  public:
   Acquisition(Queue queue, const WaitOptions& wait, call::Done<Answer> done);
 
   // Enters the queue. REQUIRES: `candidacy` and `wait` are valid.
-  static std::shared_ptr<call::Pending> Begin(Queue queue, machine::Candidacy candidacy,
-                                              const WaitOptions& wait, call::Done<Answer> done);
+  static std::shared_ptr<Acquisition> Begin(Queue queue, machine::Candidacy candidacy,
+                                            const WaitOptions& wait, call::Done<Answer> done);
+
+  // The lease that it goes on from has ended: so does the wait.
+  void OnLeaseEnded() override;
 
   // The refusal, if any; OK while pending and after a grant.
   absl::Status refusal() const;
@@ -42,6 +46,8 @@ class Acquisition : public call::Call<Answer> {
   void set_in_front(size_t count) { in_front_.store(count, std::memory_order_relaxed); }
   void Know(listing::Rivals rivals);
   void KnowBusy(listing::Rivals rivals);
+  // A try that is first in the queue now waits for a lock delay.
+  void set_delayed(bool delayed) { delayed_.store(delayed, std::memory_order_relaxed); }
 
   const Queue& queue() const { return queue_; }
   const std::string& path() const { return queue_->path; }
@@ -58,6 +64,7 @@ class Acquisition : public call::Call<Answer> {
   const Queue queue_;
   std::weak_ptr<ContenderRunner> runner_;  // set by Begin
   std::atomic<size_t> in_front_ = 0;
+  std::atomic<bool> delayed_ = false;
   mutable base::Mutex mutex_;
   std::unique_ptr<listing::Rivals> rivals_ ABSL_GUARDED_BY(mutex_);  // once it has looked
   bool busy_ ABSL_GUARDED_BY(mutex_) = false;

@@ -72,8 +72,14 @@ void ContenderRunner::Start(session::Session* session) {
 void ContenderRunner::Leave(Waiter waiter) {
   core_->Post([self = shared_from_this(), waiter = std::move(waiter)](session::Session*) mutable {
     if (waiter != nullptr) self->releases_.push_back(std::move(waiter));
-    if (self->session_ == nullptr) return self->AnswerReleases(absl::OkStatus());
-    self->On(event::Leave{});
+    if (self->session_ != nullptr) return self->On(event::Leave{});
+    self->AnswerReleases(self->held_ ? self->held_->state().left() : absl::OkStatus());
+  });
+}
+
+void ContenderRunner::OnFollowedEnded() {
+  core_->Post([self = shared_from_this()](session::Session*) {
+    self->On(event::Leave{Outcome::kFollowedLost});
   });
 }
 
@@ -192,10 +198,14 @@ void ContenderRunner::On(machine::Event&& event) {
   const std::shared_ptr<ContenderRunner> alive = self_;
   if (alive == nullptr) return;  // finished
   const auto before = contender_.state();
+  const bool decided = contender_.end().outcome != Outcome::kNone;
   // A lease that was released in time is not lost, whatever comes before the task of its Leave.
   if (held_ && held_->state().released()) CarryOut(contender_.On(event::Leave{}));
   CarryOut(contender_.On(std::move(event)));
   wait_.Update(before);
+  // As soon as it is decided: what is left to do on the server goes on behind the answer, and may
+  // take as long as the session lives, as without a connection or a permission.
+  if (!decided && contender_.end().outcome != Outcome::kNone) AnswerUser();
   if (session_ != nullptr) session_->NeedChanged(this);  // null: finished
   if (notifier_) notifier_->OnEvent(contender_);
 }
@@ -279,9 +289,14 @@ void ContenderRunner::Act(const action::StartCheckTimer& start) {
   check_timer_ = OnAround(session_->timeout() * kTimeoutsPerCheck, event::CheckDue{start.op});
 }
 
-// Without jitter: the holder before relies on all of it.
+// Without jitter: the holder before relies on all of it. It counts from when any contender of this
+// client, first in the queue, found that holder gone: calls that give up do not begin it anew.
 void ContenderRunner::Act(const action::StartDelayTimer& start) {
-  OnAfter(candidacy().lock_delay, event::DelayOver{start.op});
+  core_->reactor()->Cancel(delay_timer_);
+  const base::BootTime now = core_->Now();
+  const base::BootTime since =
+      core_->DelayBegan(candidacy().parent, {start.record_czxid, start.record_version}, now);
+  delay_timer_ = OnAfter(since + candidacy().lock_delay - now, event::DelayOver{start.op});
 }
 
 // Once the user has the lease, it may be released or ask for its end at once, on any thread. So all
@@ -331,30 +346,39 @@ void ContenderRunner::Act(const action::LeaveRefused& refused) {
 
 void ContenderRunner::Act(const action::Finished& finished) {
   if (notifier_) notifier_->Ended();
-  AnswerUser(finished);
   // Another thread may have released it just before the machine was told that it is lost.
   const bool lost = finished.outcome == Outcome::kLost && !(held_ && held_->state().released());
-  AnswerReleases(lost ? EndStatus(finished, acquisition_->path(), candidacy().parent)
-                      : absl::OkStatus());
+  absl::Status left;
+  if (lost) {
+    left = EndStatus(finished, acquisition_->path(), candidacy().parent);
+  } else if (finished.unconfirmed) {
+    left = absl::DeadlineExceededError(
+        absl::StrCat("release ", acquisition_->path(),
+                     ": not confirmed before the session ended, with which the node goes"));
+  }
+  if (held_) held_->state().SetLeft(left);
+  AnswerReleases(left);
   if (held_) held_->Finish();
   room_ = {};
   // Most critical sections, and most waits, end before these: they would keep this object's memory.
-  for (const auto timer : {own_watch_timer_, check_timer_}) core_->reactor()->Cancel(timer);
+  for (const auto timer : {own_watch_timer_, check_timer_, delay_timer_})
+    core_->reactor()->Cancel(timer);
   if (notifier_ && held_) session_->WantSuspicionChecks(false);
   std::exchange(session_, nullptr)->Part(this);
   self_ = nullptr;  // On holds another reference until it returns
 }
 
 // A try that was busy is answered once the holder's name is read; all others at once.
-void ContenderRunner::AnswerUser(const action::Finished& finished) {
-  if (finished.outcome == Outcome::kBusy && !acquisition_->settled()) {
+void ContenderRunner::AnswerUser() {
+  const action::Finished& end = contender_.end();
+  if (end.outcome == Outcome::kBusy && !acquisition_->settled()) {
     return wait_.AnswerBusy([this] {
       if (notifier_) notifier_->OnMaybeRefused();
     });
   }
   wait_.End();
   if (acquisition_->settled()) return;
-  acquisition_->Settle(EndStatus(finished, acquisition_->path(), candidacy().parent));
+  acquisition_->Settle(EndStatus(end, acquisition_->path(), candidacy().parent));
 }
 
 void ContenderRunner::AnswerReleases(const absl::Status& status) {

@@ -39,6 +39,8 @@ class ContenderRunner : public session::ProofListener,
   // Thread-safe.
   void Leave(Waiter waiter) override;
   void Verify(Waiter waiter) override;
+  // The lease that it follows has ended. Thread-safe.
+  void OnFollowedEnded();
 
   void OnConnected() override;
   void OnDisconnected() override;
@@ -79,7 +81,7 @@ class ContenderRunner : public session::ProofListener,
   zk::Reactor::TimerId OnAround(absl::Duration pause, machine::Event event);
   internal::LeaseTerms Terms() const;
   absl::Status WithoutEpoch(const absl::Status& why) const;
-  void AnswerUser(const machine::action::Finished& finished);
+  void AnswerUser();
   void AnswerReleases(const absl::Status& status);
   const machine::Candidacy& candidacy() const { return contender_.candidacy(); }
 
@@ -97,6 +99,7 @@ class ContenderRunner : public session::ProofListener,
   session::machine::WatcherId predecessor_watch_ = 0;  // ... on another
   zk::Reactor::TimerId own_watch_timer_ = 0;
   zk::Reactor::TimerId check_timer_ = 0;
+  zk::Reactor::TimerId delay_timer_ = 0;
   session::RetryPauses retry_pauses_;
   absl::InlinedVector<Waiter, 1> releases_;
 };

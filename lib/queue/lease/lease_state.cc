@@ -55,6 +55,7 @@ queue::own_node::OwnNodeTurns& LeaseState::turns() {
     turns_ = std::make_shared<queue::own_node::OwnNodeTurns>(
         core_, queue::machine::OwnNode{core_->name_space().ToServer(sequencer_.node), grant_.czxid,
                                        grant_.session, 0, grant_.data});
+    followers_.push_back(turns_);
   }
   return *turns_;
 }
@@ -157,8 +158,28 @@ void LeaseState::Abandon() {
 
 void LeaseState::Leave(LeaseHolder::Waiter waiter) {
   if (const auto holder = holder_.lock()) return holder->Leave(std::move(waiter));
-  // The contender has finished: no node is left.
-  if (waiter != nullptr) std::move(waiter)(absl::OkStatus());
+  // The contender has finished.
+  if (waiter != nullptr) std::move(waiter)(left());
+}
+
+void LeaseState::SetLeft(const absl::Status& status) {
+  base::MutexLock lock(mutex_);
+  left_ = status;
+}
+
+absl::Status LeaseState::left() {
+  base::MutexLock lock(mutex_);
+  return left_;
+}
+
+// Those that are gone make room: a lease may be followed in vain any number of times.
+void LeaseState::AddFollower(const std::shared_ptr<LeaseFollower>& follower) {
+  {
+    base::MutexLock lock(mutex_);
+    std::erase_if(followers_, [](const auto& one) { return one.expired(); });
+    if (!announced_) return followers_.push_back(follower);
+  }
+  follower->OnLeaseEnded();
 }
 
 std::optional<LeaseEnd> LeaseState::End(LeaseEnd why) {
@@ -198,17 +219,19 @@ bool LeaseState::announced() {
 }
 
 // Once, whoever comes first: the timer of its validity, of its own end, or a call of the user.
-// Turns are told outside the lock, since they may call back.
+// Followers are notified outside the lock, since they may call back.
 void LeaseState::Announce() {
   std::stop_source ended(std::nostopstate);
-  std::shared_ptr<queue::own_node::OwnNodeTurns> turns;
+  std::vector<std::weak_ptr<LeaseFollower>> followers;
   {
     base::MutexLock lock(mutex_);
     if (std::exchange(announced_, true)) return;
     ended = ended_;
-    turns = turns_;
+    followers.swap(followers_);
   }
-  if (turns != nullptr) turns->OnLeaseEnded();
+  for (const auto& follower : followers) {
+    if (const auto alive = follower.lock()) alive->OnLeaseEnded();
+  }
   // Otherwise there is no callback to run, so no thread to ask for.
   if (ended.stop_possible()) core_->stops().Add(std::move(ended));
 }

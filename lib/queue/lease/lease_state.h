@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <vector>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
@@ -34,6 +35,14 @@ class LeaseHolder {
   virtual void Leave(Waiter waiter) = 0;
   // `waiter` is told the ensemble's answer: see Lease::Verify.
   virtual void Verify(Waiter waiter) = 0;
+};
+
+// What goes on only as long as a lease does: an upgrade or a downgrade of it, the writes of its node.
+class LeaseFollower {
+ public:
+  virtual ~LeaseFollower() = default;
+  // The lease has ended. On any thread, perhaps inline; must not block.
+  virtual void OnLeaseEnded() = 0;
 };
 
 const char* Describe(LeaseEnd end);
@@ -90,6 +99,9 @@ class LeaseState {
   // that was released before may be released again, to wait for its node to go.
   absl::Status BeginRelease();
   void Leave(LeaseHolder::Waiter waiter);
+  // Its contender has finished: the answer to every release from now on.
+  void SetLeft(const absl::Status& status);
+  absl::Status left();
   // The Lease is destroyed: releases without waiting.
   void Abandon();
 
@@ -98,6 +110,8 @@ class LeaseState {
   std::optional<LeaseEnd> End(LeaseEnd why);
   // Announces its end if it has ended: by a deadline, or with its session.
   void AnnounceIfEnded();
+  // `follower` is notified of the end; at once if that has been announced.
+  void AddFollower(const std::shared_ptr<LeaseFollower>& follower);
   // A write has found the node gone. The contender verifies that, too, which ends it.
   void OnNodeGone();
 
@@ -147,6 +161,8 @@ class LeaseState {
   std::stop_source ended_ ABSL_GUARDED_BY(mutex_){std::nostopstate};
   base::BootTime alive_until_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<queue::own_node::OwnNodeTurns> turns_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::weak_ptr<LeaseFollower>> followers_ ABSL_GUARDED_BY(mutex_);
+  absl::Status left_ ABSL_GUARDED_BY(mutex_);  // of the contender that has finished
 };
 
 struct LeaseMaker {

@@ -207,6 +207,10 @@ std::string Describe(const Rivals& rivals) {
 
 absl::Status BusyStatus(const std::string& path, const Rivals& rivals) {
   const std::string what = absl::StrCat("acquire ", path, ": busy: ");
+  if (rivals.count == 0) {
+    return absl::AlreadyExistsError(
+        absl::StrCat(what, "a lock delay is not over since a holder vanished"));
+  }
   if (rivals.head.name.empty()) {
     return absl::AlreadyExistsError(absl::StrCat(what, "another contender was in the way"));
   }

@@ -61,7 +61,7 @@ std::string Holder(const machine::ListedNode& head);
 // Pure, for messages: why a wait was in vain.
 std::string Describe(const Rivals& rivals);
 
-// Pure: the answer of a try.
+// Pure: the answer of a try; without rivals, of one that waits for a lock delay.
 absl::Status BusyStatus(const std::string& path, const Rivals& rivals);
 
 // Reads the head. `done` runs once, on the reactor; without an answer it gets what was known.

@@ -51,8 +51,11 @@ void Contender::Transition::operator()(const event::Expired&) {
   c_.own_watch_op_ = 0;
   c_.own_watch_ = OwnWatch::kNotYet;  // the session's watches went with it
   if (Follows() && !Leaving()) c_.end_.outcome = Outcome::kFollowedLost;
-  // The node went with its session, so nothing is left to delete.
-  if (Leaving()) return Finish();
+  // The node went with its session, or will: nothing is left to delete.
+  if (Leaving()) {
+    c_.end_.unconfirmed = true;
+    return Finish();
+  }
   Contender anew(c_.candidacy_);
   anew.next_op_ = c_.next_op_;  // a late reply must not be taken for a new request's
   c_ = std::move(anew);
@@ -95,9 +98,11 @@ void Contender::Transition::operator()(const event::WatchFired& e) {
   first ? Admit() : List();
 }
 
-void Contender::Transition::operator()(const event::Leave&) {
+void Contender::Transition::operator()(const event::Leave& e) {
   if (Leaving()) return;
-  c_.end_.outcome = Outcome::kLeft;
+  // A grant releases the lease before.
+  if (e.why == Outcome::kFollowedLost && c_.state_ == State::kHeld) return;
+  c_.end_.outcome = e.why;
   // Only a holder's record is its own to clear: a contender that is not first again may name
   // another.
   c_.marked_ &= c_.state_ == State::kHeld || c_.state_ == State::kProving;

@@ -46,7 +46,7 @@
 // writer among readers lists once more behind its mark.
 //
 // A contender that follows another lease (an upgrade, a downgrade) gets no second session: it ends
-// when that lease's session ends, or when a listing does not show that lease's node.
+// when that lease or its session ends, or when a listing does not show that lease's node.
 
 #ifndef ZKRECIPES_LIB_QUEUE_MACHINE_CONTENDER_H_
 #define ZKRECIPES_LIB_QUEUE_MACHINE_CONTENDER_H_
@@ -112,7 +112,10 @@ struct WatchFired {
   bool proven = false;  // as above
 };
 // Give up the wait, or release. Irrevocable.
-struct Leave {};
+struct Leave {
+  // kFollowedLost: the lease that it follows has ended, as it does after a grant, too: then nothing.
+  Outcome why = Outcome::kLeft;
+};
 // A deadline of the lease has passed: it cannot be believed any more, though its session may live.
 struct Lapsed {
   LeaseEnd why = LeaseEnd::kDeadlinePassed;  // which one
@@ -159,6 +162,8 @@ struct StartCheckTimer {
 };
 struct StartDelayTimer {
   OpId op = 0;
+  int64_t record_czxid = 0;  // the record that names the holder that vanished, as it was found
+  int32_t record_version = 0;
 };
 // Once, after the grant, unless it was asked to leave before.
 struct LeaseLost {
@@ -171,18 +176,21 @@ struct LeaveRefused {
   std::string what;               // to which request
   std::string path;               // on which path
 };
-// The last action: nothing of this contender is left on the server.
+// The last action: nothing of this contender is left on the server, or its session has ended.
 struct Finished {
   Outcome outcome = Outcome::kNone;
   zk::Code code = zk::Code::kOk;        // kRefused: the server's answer,
   std::string what;                     // to which request,
   std::string path;                     // on which path
   std::vector<std::string> blind = {};  // kBlind: these
+  // Its session has ended before the deletion of its node was confirmed. The node may be there for
+  // another while: a leader says that it ends a session before it has, and may fail in between.
+  bool unconfirmed = false;
 
   friend bool operator==(const Finished&, const Finished&) = default;
   template <typename H>
   friend H AbslHashValue(H h, const Finished& f) {
-    return H::combine(std::move(h), f.outcome, f.code, f.what, f.path, f.blind);
+    return H::combine(std::move(h), f.outcome, f.code, f.what, f.path, f.blind, f.unconfirmed);
   }
 };
 }  // namespace action
@@ -226,6 +234,8 @@ class Contender {
   const std::string& node() const { return node_; }  // full path, empty while not known
   // The nodes known to be in front; the nearest is watched.
   const InFront& in_front() const { return in_front_; }
+  // How it ends, once its outcome is not kNone: from then on it only leaves.
+  const action::Finished& end() const { return end_; }
 
  private:
   class Transition;  // contender_transition.h: the transitions

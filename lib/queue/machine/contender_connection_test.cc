@@ -235,12 +235,12 @@ TEST(Contender, TakesAnotherSessionsIdForALossOfItsOwn) {
 
 TEST(Contender, LosesItsLeaseToAnotherSession) {
   Script script = Holding();
-  script.Disconnected().Connected(8).Expect("lost: session, finished: lost");
+  script.Disconnected().Connected(8).Expect("lost: session, finished: lost, unconfirmed");
   script.ExpectState(State::kDone);
 }
 
 TEST(Contender, LosesItsLeaseWithItsSession) {
-  Holding().Expired().Expect("lost: session, finished: lost");
+  Holding().Expired().Expect("lost: session, finished: lost, unconfirmed");
 }
 
 TEST(Contender, LooksFirstAgainInANewSessionWhenItOnlyTries) {

@@ -100,7 +100,7 @@ TEST(Contender, SaysThatItMayNotDeleteAndTriesAgain) {
 }
 
 TEST(Contender, IsRidOfItsNodeWhenItsSessionEnds) {
-  Holding().Leave().Expired().Expect("delete a3, finished: left");
+  Holding().Leave().Expired().Expect("delete a3, finished: left, unconfirmed");
 }
 
 // ---- refusals ----------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ TEST(Contender, KeepsItsReasonThroughAnyTroubleWithTheDelete) {
   Script script = RefusedListing();
   script.Fails(Code::kNoAuth).Expect("cannot delete a3: ZNOAUTH, retry timer");
   script.Disconnected().Leave().Connected().Expect("delete a3").Expired();
-  script.Expect("finished: refused list /q ZNOAUTH");
+  script.Expect("finished: refused, unconfirmed list /q ZNOAUTH");
 }
 
 // NOAUTH can be answered by a server on its own: it proves no commit. There may be a node.
@@ -168,7 +168,7 @@ TEST(Contender, DoesNotEndBeforeItKnowsWhetherThereIsANodeWhenItIsRefusedTheList
 TEST(Contender, EndsWithItsSessionWhenItCannotFindOutWhetherThereIsANode) {
   Script script = Resolving();
   script.Leave().Fails(Code::kNoAuth).Expect("cannot delete below /q: ZNOAUTH, retry timer");
-  script.Expired().Expect("finished: left");
+  script.Expired().Expect("finished: left, unconfirmed");
 }
 
 TEST(Contender, LeavesAQueueWhoseSequenceNumbersAreNearlyUsedUp) {

@@ -297,7 +297,7 @@ TEST(ContenderLockDelay, TakesItsNameOutAgainWhenTheAnswersWereLost) {
 
 TEST(ContenderLockDelay, LeavesItsNameWhenItsLeaseIsLost) {
   HoldingWithRecord().Lapsed().Expect("lost: lapsed, delete a3").Ok().Expect("finished: lost");
-  HoldingWithRecord().Expired().Expect("lost: session, finished: lost");
+  HoldingWithRecord().Expired().Expect("lost: session, finished: lost, unconfirmed");
 }
 
 }  // namespace

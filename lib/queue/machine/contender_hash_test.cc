@@ -137,11 +137,12 @@ TEST(ContenderHash, AgreesWithEquality) {
 // action::Finished is compared and hashed within a contender.
 TEST(ContenderHash, DependsOnEveryFieldOfItsLastWord) {
   const action::Finished refused = {Outcome::kRefused, Code::kNoAuth, "list", "/q"};
-  std::vector<action::Finished> all = {refused, refused, refused, refused, refused};
+  std::vector<action::Finished> all(6, refused);
   all[1].outcome = Outcome::kLost;
   all[2].code = Code::kNoNode;
   all[3].what = "get";
   all[4].path = "/p";
+  all[5].unconfirmed = true;
   for (size_t i = 1; i < all.size(); ++i) {
     EXPECT_FALSE(all[i] == refused);
     EXPECT_NE(absl::HashOf(all[i]), absl::HashOf(refused));

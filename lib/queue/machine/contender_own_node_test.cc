@@ -120,7 +120,7 @@ TEST(Contender, GivesUpItsNodeWhenItIsConnectedAgainAfterItsLeaseLapsed) {
 TEST(Contender, LosesALeaseOnce) {
   Script script = Holding();
   script.Lapsed().Lapsed().Leave().Expired().Lapsed();
-  script.Expect("lost: lapsed, delete a3, finished: lost");
+  script.Expect("lost: lapsed, delete a3, finished: lost, unconfirmed");
 }
 
 TEST(Contender, HasNoLeaseToLapseUntilItIsGranted) {
@@ -131,7 +131,7 @@ TEST(Contender, HasNoLeaseToLapseUntilItIsGranted) {
 }
 
 TEST(Contender, LosesNoLeaseThatItHasReleased) {
-  Holding().Leave().Lapsed().Expired().Expect("delete a3, finished: left");
+  Holding().Leave().Lapsed().Expired().Expect("delete a3, finished: left, unconfirmed");
 }
 
 TEST(Contender, DoesNothingOnceItIsDone) {
@@ -189,7 +189,22 @@ TEST(Upgrade, IsNotGrantedWhenItsReaderIsGoneSinceAWriterMayHaveComeAndGone) {
 
 TEST(Upgrade, EndsWithTheSession) {
   Script script = Upgrading({kReader1, kReader, kUpgraded});
-  script.Expect("watch other1").Ok().Expired().Expect("unwatch other1, finished: followed lost");
+  script.Expect("watch other1")
+      .Ok()
+      .Expired()
+      .Expect("unwatch other1, finished: followed lost, unconfirmed");
+}
+
+TEST(Upgrade, EndsWithTheLeaseThatItFollows) {
+  Script script = Upgrading({kReader1, kReader, kUpgraded});
+  script.Ok().FollowedEnds().Expect("watch other1, delete a5, unwatch other1");
+  script.Ok().Expect("finished: followed lost");
+}
+
+TEST(Upgrade, ReleasesTheLeaseThatItFollowsByItsGrantWhichEndsNothing) {
+  Script script = Upgrading({kReader, kUpgraded});
+  script.Expect("granted a5 token 1005 in 7").FollowedEnds().Expect("");
+  script.ExpectState(State::kHeld);
 }
 
 TEST(Upgrade, IsNothingToAnotherSession) {
@@ -243,7 +258,10 @@ TEST(Downgrade, IsFoundAgainWhenItsNodeIsThereAlready) {
 }
 
 TEST(Downgrade, EndsWithTheSession) {
-  Script(Downgrade()).Connected(7).Expired().Expect("take place a2, list, finished: followed lost");
+  Script(Downgrade())
+      .Connected(7)
+      .Expired()
+      .Expect("take place a2, list, finished: followed lost, unconfirmed");
 }
 
 // ---- those who wait behind ----------------------------------------------------------------------

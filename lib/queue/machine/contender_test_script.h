@@ -73,6 +73,7 @@ class Script {
     return Connected().Fails(zk::Code::kNoNode).Listed(children);
   }
   Script& Leave() { return On(event::Leave{}); }
+  Script& FollowedEnds() { return On(event::Leave{Outcome::kFollowedLost}); }
   Script& Lapsed() { return On(event::Lapsed{}); }
   Script& Proven() { return On(event::Proven{}); }
   // Whether the session is proven to be alive at what follows. At first it is not.

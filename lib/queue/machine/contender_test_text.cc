@@ -97,7 +97,8 @@ struct ActionText {
     return absl::StrCat("cannot ", a.what, " ", Label(a.path), ": ", zk::CodeName(a.code));
   }
   std::string operator()(const action::Finished& a) const {
-    const std::string text = absl::StrCat("finished: ", TextOf(a.outcome));
+    const std::string text =
+        absl::StrCat("finished: ", TextOf(a.outcome), a.unconfirmed ? ", unconfirmed" : "");
     if (a.outcome != Outcome::kRefused) return text;
     return absl::StrCat(text, " ", a.what, " ", Label(a.path), " ", zk::CodeName(a.code));
   }

@@ -59,6 +59,7 @@ class OwnNodeTurn : public call::Call<absl::Status> {
 // that write from its own. Everything on the reactor, except Add. Keeps itself alive while there
 // are turns.
 class OwnNodeTurns : public session::SessionListener,
+                     public internal::LeaseFollower,
                      public std::enable_shared_from_this<OwnNodeTurns> {
  public:
   OwnNodeTurns(std::shared_ptr<internal::ClientCore> core, machine::OwnNode node)
@@ -68,7 +69,7 @@ class OwnNodeTurns : public session::SessionListener,
   void Add(std::shared_ptr<OwnNodeTurn> turn);
 
   // The lease has ended: turns that have sent nothing are over. Thread-safe.
-  void OnLeaseEnded();
+  void OnLeaseEnded() override;
 
   void OnConnected() override { GoOn(); }
   void OnExpired() override { GoOn(); }

@@ -17,6 +17,8 @@
 namespace zkrecipes::internal {
 namespace {
 
+constexpr size_t kMostPaths = 10'000;  // that are remembered, of each kind
+
 zk::HandleOptions HandleOptionsOf(const ClientOptions& options, base::Secrets credentials,
                                   const std::shared_ptr<zk::tls::TlsContext>& tls) {
   zk::HandleOptions handle;
@@ -277,9 +279,18 @@ absl::Status ClientCore::SetCredentials(std::vector<std::string> all) {
 
 void ClientCore::CheckedParent(const std::string& path) {
   // Forgetting costs a read and perhaps a second report, and keeps memory bounded.
-  constexpr size_t kMost = 10'000;
-  if (checked_parents_.size() >= kMost) checked_parents_.clear();
+  if (checked_parents_.size() >= kMostPaths) checked_parents_.clear();
   checked_parents_.insert(path);
+}
+
+base::BootTime ClientCore::DelayBegan(const std::string& parent, const Record& record,
+                                      base::BootTime now) {
+  // Forgetting begins a delay anew, which is only late.
+  if (delays_.size() >= kMostPaths) delays_.clear();
+  auto& known = delays_.try_emplace(parent, record, now).first->second;
+  // Another holder has been granted since, and has vanished, too.
+  if (known.first != record) known = {record, now};
+  return known.second;
 }
 
 absl::Status ClientCore::CheckOpen() const {

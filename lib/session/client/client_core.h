@@ -10,8 +10,10 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
@@ -96,6 +98,17 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   // reactor.
   bool HasCheckedParent(const std::string& path) const { return checked_parents_.contains(path); }
   void CheckedParent(const std::string& path);
+
+  // A record of lock-delay mode, as one write has left it.
+  struct Record {
+    int64_t czxid = 0;
+    int32_t version = 0;
+    friend bool operator==(const Record&, const Record&) = default;
+  };
+  // Since when this client knows that the holder which `record` names has vanished: `now` if it has
+  // not heard of it before. Forgotten when they are too many. `parent`: on the server. Only on the
+  // reactor.
+  base::BootTime DelayBegan(const std::string& parent, const Record& record, base::BootTime now);
 
   // OK, or FailedPrecondition with the reason why no blocking call is possible here: the process is
   // a forked child, or the thread is the reactor's own.
@@ -214,6 +227,7 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   absl::AnyInvocable<void(absl::Status) &&> connected_;
   bool close_begun_ = false;
   absl::flat_hash_set<std::string> checked_parents_;
+  absl::flat_hash_map<std::string, std::pair<Record, base::BootTime>> delays_;  // by parent
 
   mutable base::Mutex mutex_;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;           // the reactor takes no more tasks
