@@ -28,6 +28,7 @@ Timeouts TimeoutsIn(const Facts& facts) {
 LeaseLeft LeaseLeftOf(absl::Duration session_timeout, LeaseOptions::Pace pace) {
   using session::machine::BeatPace;
   const session::machine::ExpiryMargins margins = session::client::MarginsOf(LeaseOptions());
+  if (!margins.CanProve(session_timeout)) return {};
   BeatPace beats(session::client::KindOf(pace));
   beats.OnConnected(session_timeout, margins.Lifetime(session_timeout),
                     margins.LongestGap(session_timeout));

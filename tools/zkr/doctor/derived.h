@@ -45,7 +45,7 @@ Timeouts TimeoutsIn(const Facts& facts);
 
 // The time left of a healthy lease with a session timeout of T, by the default LeaseOptions and a
 // pace: right after a proof, and just before the next (docs/lease.md, "What is left of T"). And the
-// writes a second that it takes, of a session that holds.
+// writes a second that it takes, of a session that holds. Zeros where no lease can be proven.
 struct LeaseLeft {
   absl::Duration most;
   absl::Duration least;

@@ -82,6 +82,9 @@ std::string PlanText(const PlanInput& input) {
                                               ": 2 ticks = ", Short(kLeastTicks * input.tick),
                                               " to 20 ticks = ", Short(kMostTicks * input.tick)));
   }
+  if (plan.lease_most == absl::ZeroDuration()) {
+    return text + Paragraph("lease", "none: with so short a session timeout none can be proven");
+  }
   text += Paragraph("lease", absl::StrCat("lasts ", Short(plan.lease_least), " to ",
                                           Short(plan.lease_most), " without answers"));
   text += Paragraph("outlives", OutlivesText(plan));

@@ -130,6 +130,13 @@ TEST(Plan, SaysWhatATimeoutGivesAndWhichOneAPauseNeeds) {
   EXPECT_EQ(json::parse(PlanJson({}))["pause_fits"], true);
 }
 
+TEST(Plan, SaysThatNoLeaseCanBeProven) {
+  const PlanInput short_timeout{.session_timeout = absl::Milliseconds(400),
+                                .tick = absl::Milliseconds(100)};
+  EXPECT_THAT(PlanText(short_timeout), HasSubstr("none can be proven"));
+  EXPECT_EQ(json::parse(PlanJson(short_timeout))["lease_most_ms"], 0);
+}
+
 TEST(Plan, SaysWhatALeaseOutlivesAndWhatThatCosts) {
   const std::string text = PlanText({.holders = 100});
   EXPECT_THAT(text, HasSubstr("every server silent for 3.1s; a leader that hangs: no"));
