@@ -43,7 +43,7 @@ class FiguresTest(unittest.TestCase):
         self.assertEqual(figures("grant 12 b", "lost 13 b")[0], 1)
 
     def test_a_stall_is_refused_only_if_it_outlasts_the_reserve(self):
-        self.assertIn("1.6 s", faults_table.refusal("stall_2.5", 4, 500))
+        self.assertIn("1.2 s", faults_table.refusal("stall_2.5", 4, 500))
         self.assertEqual(faults_table.refusal("stall_2.5", 10, 500), "")
         self.assertIn("10 s", faults_table.refusal("stop_leader_still", 10, 2000))
 
