@@ -118,12 +118,20 @@ void Heartbeat::Answered(const Ticket& ticket, zk::Code code) {
   }
   Report(now, now - ticket.request.sent);
   if (!committed) return;
-  if (bound_.deadline().has_value()) {
+  if (ProvesEnough(now)) {
     Prove(now, ticket.request.sent);
   } else {
     Confirm(now, ticket.request.sent);
   }
   UrgentBeat(now);
+}
+
+// The first proof of a period must leave the time for another one: otherwise the first lease of the
+// period would be lost as soon as it is granted, and so would the next contender's.
+bool Heartbeat::ProvesEnough(base::BootTime now) {
+  if (!bound_.deadline().has_value()) return false;
+  if (*bound_.deadline() - now >= machine::ExpiryMargins::LeastLeft(timeout())) return true;
+  return validity_->ProvenUntil(now) > now;
 }
 
 // A write that proves nothing yet.
@@ -200,12 +208,13 @@ void Heartbeat::SendRequest(bool beat) {
   on_its_way_ = true;
   const base::BootTime now = reactor_->Now();
   pace_.OnSent(beat, now, reactor_->Random());
-  auto done = [this, beat, alive = std::weak_ptr<char>(alive_)](const zk::Reply&) {
+  auto done = [this, beat, alive = std::weak_ptr<char>(alive_)](const zk::Reply& reply) {
     if (alive.expired()) return;
     on_its_way_ = false;
     const base::BootTime answered = reactor_->Now();
     if (beat) pace_.OnBeatAnswered(answered);
-    UrgentBeat(answered);
+    // A server that refuses one is not asked again at once.
+    if (FromServer(reply.code)) UrgentBeat(answered);
     ScheduleBeat();
   };
   if (beat) return owner_->SendBeat(CommittedBarrier(), std::move(done));

@@ -85,6 +85,7 @@ class Heartbeat {
   void SetValidityTimer(base::BootTime end);
   void Report(base::BootTime now, absl::Duration round_trip);
   void Prove(base::BootTime now, base::BootTime confirmed = {});
+  bool ProvesEnough(base::BootTime now);
   void Confirm(base::BootTime now, base::BootTime sent);
   void SendRequest(bool beat);
   void SendWhatIsDue();

@@ -160,6 +160,30 @@ TEST_F(HeartbeatTest, HasOneBeatAtATimeOnItsWayHoweverUrgentTheNextIs) {
   EXPECT_EQ(proven_, 1);
 }
 
+// A disk that was slow: each contender in turn would be granted a lease, and lose it.
+TEST_F(HeartbeatTest, AfterALapseTheFirstProofLeavesTheTimeForAnother) {
+  for (int tenths = 5; tenths < 30; ++tenths) {
+    reactor_.Pass(2 * kTimeout);
+    proven_ = 0;
+    for (int i = 0; i < 100 && proven_ == 0; ++i) {
+      reactor_.Pass(i < 8 ? tenths * absl::Milliseconds(100) : absl::Milliseconds(50));
+      if (!sent_.empty()) Answer(Code::kNoNode);
+    }
+    ASSERT_EQ(proven_, 1);
+    EXPECT_GE(heartbeat_.validity()->ProvenUntil(reactor_.Now()) - reactor_.Now(), kTimeout / 5)
+        << tenths;
+  }
+}
+
+TEST_F(HeartbeatTest, DoesNotAskAServerAgainAtOnceThatRefusesABeat) {
+  Answer(Code::kNoNode);
+  AwaitBeat();
+  Answer(Code::kNoNode);
+  ASSERT_TRUE(BeatIsSent()) << "the second of the pair";
+  Answer(Code::kThrottled);
+  EXPECT_THAT(sent_, SizeIs(0));
+}
+
 TEST_F(HeartbeatTest, KeepsTheSessionProvenWhileBeatsAreAnswered) {
   Need(true, /*lease=*/true);
   for (int i = 0; i < 100; ++i) {
