@@ -77,6 +77,7 @@ class SessionMachine::Transition {
     if (m_.session_ != 0 && !resumed) LoseSession();
     m_.session_ = e.session;
     m_.given_up_ = false;
+    m_.served_ = true;
     m_.refused_ = 0;
     m_.connected_ = true;
     if (m_.state_ != State::kClosing) m_.state_ = State::kConnected;
@@ -107,8 +108,9 @@ class SessionMachine::Transition {
       m_.given_up_ = e.why != zk::Code::kSessionExpired;
       LoseSession();
     }
-    // One server may be alone in its ways: the next handle begins at any of them.
-    if (RefusesForGood(e.why) && ++m_.refused_ >= m_.servers_) {
+    // One server may be alone in its ways, so of a client that was served each is asked; the next
+    // handle begins at any of them.
+    if (RefusesForGood(e.why) && ++m_.refused_ >= (m_.served_ ? m_.servers_ : 1)) {
       if (m_.state_ != State::kClosing) m_.state_ = State::kFailed;
       Do(action::AnnounceFailed{e.why});
       if (m_.drained_) EndSession();

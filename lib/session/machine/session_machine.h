@@ -13,7 +13,7 @@
 //                       +--------- Ended: expired ----|--------------------+
 //                                                     |                    |
 //                     kFailed <--- Ended: refused ----+--------------------+
-//                                  as often as there are servers
+//                                  (as often as there are servers, if there has been a session)
 //
 //   any --CloseRequested--> kClosing --EndAnswered: confirmed, or CloseTimeOver--> kClosed
 //
@@ -135,7 +135,7 @@ class SessionMachine {
   class Transition;
   auto Tie() const {
     return std::tie(servers_, state_, connected_, handle_open_, resolving_, servers_due_, drained_,
-                    session_, given_up_, refused_);
+                    session_, given_up_, served_, refused_);
   }
 
   int servers_;
@@ -147,6 +147,7 @@ class SessionMachine {
   bool drained_ = false;      // closing: to be ended as soon as there is a connection
   zk::SessionId session_ = 0;
   bool given_up_ = false;  // the session before: no server has said that it has ended
+  bool served_ = false;    // there has been a session
   int refused_ = 0;        // for good, by one server after another, since it was last connected
 
  public:

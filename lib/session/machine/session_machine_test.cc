@@ -141,7 +141,7 @@ TEST(SessionMachine, TakesAnotherSessionsIdForALossOfItsOwn) {
   EXPECT_EQ(s.machine.session(), 8);
 }
 
-TEST(SessionMachine, GivesUpForGoodWhenAsManyServersAsThereAreRefuseIt) {
+TEST(SessionMachine, GivesUpForGoodIfItIsRefusedAtOnceOrLaterByAsManyServersAsThereAre) {
   const struct {
     zk::Code why;
     const char* failed;
@@ -150,7 +150,9 @@ TEST(SessionMachine, GivesUpForGoodWhenAsManyServersAsThereAreRefuseIt) {
       {zk::Code::kCredentialsRequired, "close handle, failed ZSESSIONCLOSEDREQUIRESASLAUTH"},
       {zk::Code::kKeeper, "close handle, failed CLICKHOUSE_KEEPER"}};
   for (const auto& [why, failed] : cases) {
-    SessionScript s = Connecting();
+    EXPECT_EQ(Connecting().On({event::HandleEnded{why}}), failed);
+    SessionScript s =
+        After(Connected(), {event::HandleEnded{kExpired}, event::PauseOver{}, event::Resolved{}});
     for (int i = 1; i < kServers; ++i) {
       EXPECT_EQ(s.On({event::HandleEnded{why}, event::PauseOver{}, event::Resolved{}}),
                 "close handle, pause | resolve | open");
@@ -163,8 +165,8 @@ TEST(SessionMachine, GivesUpForGoodWhenAsManyServersAsThereAreRefuseIt) {
 TEST(SessionMachine, OneServerThatRefusesItInEachRoundEndsNothing) {
   SessionScript s = Connecting();
   for (int i = 0; i < 2 * kServers; ++i) {
-    s.On({event::HandleEnded{zk::Code::kKeeper}, event::PauseOver{}, event::Resolved{}});
     s.On({event::Connected{7 + i}, event::HandleEnded{kExpired}, event::Resolved{}});
+    s.On({event::HandleEnded{zk::Code::kKeeper}, event::PauseOver{}, event::Resolved{}});
     EXPECT_EQ(s.state(), State::kConnecting);
   }
 }

@@ -57,13 +57,7 @@ SessionScript Connected() { return After(Connecting(), {event::Connected{7}}); }
 SessionScript Suspended() {
   return After(Connected(), {event::Disconnected{0}, event::ResolveFailed{}});
 }
-SessionScript Failed() {
-  SessionScript s = Connecting();
-  for (int i = 0; i < kServers; ++i) {
-    s.On({event::HandleEnded{kAuthFailed}, event::PauseOver{}, event::Resolved{}});
-  }
-  return s;
-}
+SessionScript Failed() { return After(Connecting(), {event::HandleEnded{kAuthFailed}}); }
 SessionScript Closing(SessionScript s) { return After(std::move(s), {event::CloseRequested{}}); }
 SessionScript Closed(SessionScript s) {
   return After(std::move(s), {event::CloseRequested{}, event::Drained{}, event::EndAnswered{true}});
