@@ -39,6 +39,22 @@ int ToPollTimeout(absl::Duration wait) {
   return static_cast<int>(std::min<int64_t>(rounded_up, INT_MAX));
 }
 
+// poll(), though it fails: the process may have fewer descriptors by now than it is asked about, or
+// the kernel no memory. Then each is asked about alone, after a pause, so that this does not spin.
+int PollAnyway(std::vector<pollfd>& polls, int timeout) {
+  constexpr int kPause = 10;  // ms
+  int ready = poll(polls.data(), polls.size(), timeout);
+  if (ready >= 0 || errno == EINTR) return ready;
+  poll(nullptr, 0, timeout < 0 ? kPause : std::min(timeout, kPause));
+  ready = 0;
+  for (pollfd& one : polls) {
+    // If not even that can be done it is taken to be readable: to find nothing there does no harm.
+    if (poll(&one, 1, 0) < 0 && one.fd >= 0) one.revents = one.events & POLLIN;
+    if (one.revents != 0) ++ready;
+  }
+  return ready;
+}
+
 class LoopImpl final : public internal::Loop, public c_client::PollSet {
  public:
   bool ok() const { return alarm_.ok() && wake_.ok(); }
@@ -276,7 +292,7 @@ bool LoopImpl::EndRound(Turn mine, Polls& polls, base::BootTime at_most) {
   // From GoToSleep to TakePosted the turn may go (TakeOver says when): nothing of this object may
   // be touched there, so all that poll needs has been read before, and `polls` are this thread's
   // own.
-  const int ready = poll(polls.data(), polls.size(), GoToSleep(mine) ? timeout : 0);
+  const int ready = PollAnyway(polls, GoToSleep(mine) ? timeout : 0);
   if (!TakePosted(mine)) return false;
   alarm_.Read(polls[0], polls[1]);
   RunPosted();

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,6 +17,11 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "lib/zk/c_client/handle_test_fixture.h"
+#include "lib/zk/c_client/scripted_server_fixture.h"
+#include "lib/zk/wire/jute_reader.h"
+#include "lib/zk/wire/wire_fixture.h"
 
 namespace zkrecipes::zk::loop {
 namespace {
@@ -157,6 +163,66 @@ TEST_F(LoopTest, DestroysItsTimersWhenItEnds) {
   });
   loop_->Stop();
   EXPECT_THROW(destroyed.get(), std::future_error);
+}
+
+// ---- when poll fails --------------------------------------------------------------------------
+
+// The process may have fewer descriptors by now than poll is asked about (EINVAL).
+class FewDescriptors {
+ public:
+  explicit FewDescriptors(rlim_t count) {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    Set({count, before_.rlim_max});
+  }
+  ~FewDescriptors() { Set(before_); }
+
+ private:
+  static void Set(const rlimit& limit) { EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0); }
+  rlimit before_{};
+};
+
+TEST_F(LoopTest, DoesNotSpinWhenPollFails) {
+  const auto sleeps = [] {
+    rusage used{};
+    getrusage(RUSAGE_THREAD, &used);
+    return used.ru_nvcsw;
+  };
+  for (const rlim_t limit : {2, 0}) {
+    const FewDescriptors few(limit);
+    const long before = OnLoop(sleeps);
+    auto later = std::make_shared<std::promise<void>>();
+    OnLoop([&] {
+      loop_->CallAt(loop_->Now() + absl::Milliseconds(200), [later] { later->set_value(); });
+    });
+    later->get_future().wait();
+    EXPECT_GE(OnLoop(sleeps) - before, 5) << limit;
+  }
+}
+
+TEST_F(LoopTest, HearsAnswersThoughPollFails) {
+  c_client::ScriptedServer server([](int number, const std::string& frame) {
+    return wire::Frame(number == 0 ? wire::Welcome(77, 3'600'000)
+                                   : wire::Reply(wire::JuteReader(frame).Int(), wire::Names({})));
+  });
+  HandleOptions options;
+  options.servers = {server.address()};
+  options.session_timeout = absl::Hours(1);  // no ping wakes the loop meanwhile
+  c_client::Diary diary;
+  auto handle = OnLoop([&] { return loop_->Open(options, &diary); });
+  ASSERT_TRUE(handle.ok()) << handle.status();
+  while (OnLoop([&] { return diary.connected; }) == 0) server.Step();
+  for (const rlim_t limit : {3, 1, 0}) {
+    const FewDescriptors few(limit);
+    std::atomic<bool> answered = false;
+    OnLoop([&] {
+      (*handle)->Send(GetChildren{"/"},
+                      [&](const Reply& reply) { answered = reply.code == Code::kOk; });
+    });
+    const base::BootTime deadline = base::BootNow() + absl::Seconds(20);
+    while (!answered && base::BootNow() < deadline) server.Step();
+    EXPECT_TRUE(answered) << limit;
+  }
+  OnLoop([&] { handle->reset(); });
 }
 
 // ---- a caller's turn --------------------------------------------------------------------------
