@@ -215,6 +215,26 @@ TEST_F(ChangingServersTest, ACredentialThatIsTakenAwayEndsTheConnectionAndIsNotS
   EXPECT_THAT(a_.sessions, ElementsAre(0, kTheSession)) << "the session goes on";
 }
 
+TEST_F(ChangingServersTest, ACredentialIsTakenAwayThoughTheListIsReplacedInTheSameRound) {
+  const auto replace = [this] {
+    handle_->SetServers(NumericServers{a_.server.address()}, /*leave=*/true);
+  };
+  const auto take_away = [this] { handle_->SetCredentials({base::Secret("v:2")}); };
+  Open({a_.server.address()}, {"u:1"});
+  ASSERT_TRUE(RunUntilConnected());
+  take_away();
+  replace();
+  ASSERT_TRUE(RunUntilConnected(2));
+  EXPECT_EQ(CodeOf(GetChildren{"/"}), Code::kOk);
+  EXPECT_THAT(a_.credentials, ElementsAre("u:1", "v:2"));
+  handle_->SetCredentials({base::Secret("u:1"), base::Secret("v:2")});
+  replace();
+  take_away();
+  ASSERT_TRUE(RunUntilConnected(3));
+  EXPECT_EQ(CodeOf(GetChildren{"/"}), Code::kOk);
+  EXPECT_EQ(a_.credentials.back(), "v:2");
+}
+
 TEST_F(ChangingServersTest, CredentialsAreSentInFrontOfTheWatchesThatAreSetAgain) {
   Open({a_.server.address()}, {"u:1"});
   ASSERT_TRUE(RunUntilConnected());
