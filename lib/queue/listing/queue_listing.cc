@@ -6,7 +6,6 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 
@@ -157,16 +156,14 @@ namespace {
 constexpr size_t kLongestShown = 80;
 
 // Owners' data is what any client wrote: it is cut and escaped before it stands in a status.
-std::string Shown(const std::string& text) {
-  return absl::Utf8SafeCEscape(text.substr(0, kLongestShown));
-}
+std::string Shown(const std::string& text) { return zk::Printable(text.substr(0, kLongestShown)); }
 
 // Of what the node's data says, else the node's name.
 std::string Process(const machine::ListedNode& node) {
   const OwnerInfo owner = ParseOwner(machine::ParseNodeName(node.name)->mode, node.data);
   std::string host;
   if (!owner.host.empty()) host = absl::StrCat("host ", Shown(owner.host), ", pid ", owner.pid);
-  if (owner.id.empty()) return host.empty() ? node.name : host;
+  if (owner.id.empty()) return host.empty() ? Shown(node.name) : host;
   return host.empty() ? Shown(owner.id) : absl::StrCat(Shown(owner.id), " (", host, ")");
 }
 

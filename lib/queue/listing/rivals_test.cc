@@ -72,6 +72,7 @@ TEST(Rivals, AreToldAsFarAsTheHoldersDataSays) {
 TEST(Rivals, CannotWriteTheMessage) {
   EXPECT_THAT(Holder(Head(absl::StrCat("\x1b[2J", std::string(1000, 'x')))),
               ::testing::StartsWith(absl::StrCat("held by \\033[2J", std::string(76, 'x'), ", ")));
+  EXPECT_THAT(Holder(Head("\xc2\x9b[2J")), ::testing::StartsWith("held by \\302\\233[2J, "));
 }
 
 TEST(Rivals, AreTheAnswerOfATry) {

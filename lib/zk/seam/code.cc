@@ -4,6 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "lib/zk/seam/path.h"
+
 namespace zkrecipes::zk::inline seam {
 namespace {
 
@@ -100,9 +102,10 @@ absl::Status ToStatus(Code code, absl::string_view operation, absl::string_view 
   const absl::StatusCode status = entry != nullptr ? entry->status : kInternal;
   // A server of another release may send a code that is not listed: it must not look like a
   // success.
+  // The path may be one that a server or a stranger has named.
   const char* meaning = entry != nullptr ? entry->meaning : "unexpected answer";
-  return absl::Status(status,
-                      absl::StrCat(operation, " ", path, ": ", meaning, " (", CodeName(code), ")"));
+  return absl::Status(status, absl::StrCat(operation, " ", Printable(path), ": ", meaning, " (",
+                                           CodeName(code), ")"));
 }
 
 }  // namespace zkrecipes::zk::inline seam

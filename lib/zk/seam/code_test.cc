@@ -38,6 +38,15 @@ TEST(Code, MakesAStatusWithOperationPathAndCode) {
   EXPECT_EQ(status.message(), "create /locks/a: refused by the node's ACL (ZNOAUTH)");
 }
 
+TEST(Code, MakesAStatusInWhichNothingStandsThatATerminalObeys) {
+  const auto message = [](const std::string& path) {
+    return std::string(ToStatus(Code::kNoAuth, "get", path).message());
+  };
+  const std::string why = ": refused by the node's ACL (ZNOAUTH)";
+  EXPECT_EQ(message("/a\x1b[2J\n/\xff"), "get /a\\033[2J\\n/\\377" + why);
+  EXPECT_EQ(message("/it's/\xc3\xa9"), "get /it's/\xc3\xa9" + why);
+}
+
 TEST(Code, WhoseOutcomeIsUnknownIsUnavailableAndSaysSo) {
   for (const int number : kUnknown) {
     const absl::Status status = ToStatus(static_cast<Code>(number), "delete", "/a");

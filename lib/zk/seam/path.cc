@@ -97,6 +97,14 @@ bool IsUtf8(absl::string_view text) {
   return true;
 }
 
+std::string Printable(absl::string_view text) {
+  for (absl::string_view rest = text; !rest.empty();) {
+    const std::optional<uint32_t> c = TakeCharacter(rest);
+    if (!c.has_value() || *c < 0x20 || (*c >= 0x7f && *c <= 0x9f)) return absl::CEscape(text);
+  }
+  return std::string(text);
+}
+
 std::string Quoted(absl::string_view text) {
   size_t shown = 80;
   if (text.size() <= shown) return absl::StrCat("\"", Escaped(text), "\"");

@@ -26,6 +26,9 @@ absl::Status ValidatePath(absl::string_view what, const std::string& path,
 // anything that a terminal obeys or that is no UTF-8.
 std::string Quoted(absl::string_view text);
 
+// The same without quotes and of any length; as it is where nothing in it has to be escaped.
+std::string Printable(absl::string_view text);
+
 // Well-formed UTF-8: no overlong forms, no surrogates.
 bool IsUtf8(absl::string_view text);
 

@@ -8,6 +8,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 
 #include "lib/zk/seam/code.h"
 #include "lib/zk/wire/jute_reader.h"
@@ -204,7 +205,9 @@ std::string Conversation::HearOutcome(const Request& request, int32_t error,
   std::string wrong = WrongAnswer(request.type, body);
   if (!wrong.empty() || !IsCreate(request.type)) return wrong;
   // A sequential node has the path that was asked for, and a number behind it.
-  const bool asked = absl::StartsWith(JuteReader(body).String(), request.path);
+  absl::string_view made = JuteReader(body).String();
+  const bool asked = absl::ConsumePrefix(&made, request.path) &&
+                     made.find_first_not_of("-0123456789") == made.npos;
   return asked ? "" : "it has made another node than it was asked for";
 }
 

@@ -119,7 +119,7 @@ TEST_F(ConversationTest, RefusesANulInANameOrAPath) {
 }
 
 TEST_F(ConversationTest, RefusesAnotherNodeThanItWasAskedToMake) {
-  for (const char* made : {"/b", "/", "", "/b/a", "a"}) {
+  for (const char* made : {"/b", "/", "", "/b/a", "a", "/a\x1b[2J", "/a0000000001/b"}) {
     EXPECT_EQ(HearAnswer(wire::kCreate2, wire::String(made) + wire::Stat()),
               "it has made another node than it was asked for");
   }
