@@ -113,7 +113,37 @@ TEST_F(GivingUpInMemoryTest, ARefusalIsToldAtOnceThoughTheNodeCannotBeDeleted) {
     PassTime(absl::Seconds(3));
     ASSERT_EQ(user->answers, 1) << at;
     EXPECT_EQ(user->code(), StatusCode::kPermissionDenied) << at;
+    // Its session has gone for that, which nothing else needed.
+    EXPECT_THAT(model().committed().Children(kPath), ::testing::IsEmpty()) << at;
     if (answered) return;
+  }
+}
+
+TEST_F(GivingUpInMemoryTest, ANodeThatCannotBeDeletedGoesOnceNothingElseNeedsItsSession) {
+  constexpr int32_t kReadAndCreate = 1 + 4;
+  Node parent;
+  parent.acl = {{kReadAndCreate, "world", "anyone"}};
+  ASSERT_TRUE(model().OperatorCreates("/locks", {}, simulation_.now()));
+  ASSERT_TRUE(model().OperatorCreates(kPath, parent, simulation_.now()));
+  for (const bool closed : {false, true}) {
+    auto user = StartHolder();
+    LockUser other;
+    Lock(user->client, "/locks/other").AcquireAsync({}, [&](absl::StatusOr<Lease> lease) {
+      other.result.emplace(std::move(lease));
+    });
+    simulation_.RunUntilIdle();
+    ASSERT_TRUE(other.holds());
+    user->result.reset();
+    PassTime(absl::Minutes(1));
+    EXPECT_THAT(Queue(), ::testing::SizeIs(1));
+    EXPECT_TRUE(other.holds()) << "its session is not ended for a node of another contender";
+    const auto outcome = std::make_shared<base::OneShot<absl::Status>>();
+    if (closed) internal::ClientAccess::Core(*user->client)->Close(outcome);
+    if (!closed) other.result.reset();
+    PassTime(absl::Milliseconds(100));
+    EXPECT_THAT(Queue(), ::testing::IsEmpty()) << closed;
+    if (closed) EXPECT_EQ(outcome->Take({}), absl::OkStatus());
+    if (!closed) EXPECT_TRUE(StartHolder()->holds());
   }
 }
 
@@ -326,8 +356,9 @@ TEST_F(GivingUpInMemoryTest, AConnectionThatIsBackMakesItATimeoutAgain) {
 TEST_F(GivingUpInMemoryTest, AQuestionIsUnavailableForTheSameReason) {
   auto user = Start();
   const auto unanswered = [&user] {
-    return queue::call::NotAnswered(*internal::ClientAccess::Core(*user->client), "list /q",
-                                    absl::Seconds(5), /*cancelled=*/false);
+    const auto& core = *internal::ClientAccess::Core(*user->client);
+    return queue::call::NotAnswered(core.reach()->CutOff(core.Now()), "list /q", absl::Seconds(5),
+                                    /*cancelled=*/false);
   };
   EXPECT_EQ(unanswered().code(), StatusCode::kDeadlineExceeded);
   user->host->set_network(Host::Network::kDown);

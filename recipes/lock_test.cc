@@ -172,6 +172,12 @@ TEST(LockRetries, AForbiddenDeleteIsRetriedMoreAndMoreRarelyButStillSoonAfterANe
   user.Acquire();
   simulation.RunUntilIdle();
   ASSERT_TRUE(user.holds());
+  LockUser other;  // needs the session, which otherwise would end
+  Lock(user.client, "/locks/other").AcquireAsync({}, [&](absl::StatusOr<Lease> lease) {
+    other.result.emplace(std::move(lease));
+  });
+  simulation.RunUntilIdle();
+  ASSERT_TRUE(other.holds());
   user.result.reset();
   const auto deletes_in = [&](absl::Duration d) {
     const size_t before = simulation.ensemble().history().size();

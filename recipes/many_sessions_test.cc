@@ -159,6 +159,48 @@ TEST_F(ManySessionsTest, KeepAnUpgradeInTheSessionOfItsReader) {
   EXPECT_TRUE(writing->believed());
 }
 
+TEST_F(ManySessionsTest, EachSaysByItselfWhetherItHasAConnection) {
+  const int first = *user_.host->ConnectedTo();
+  const int second = (first + 1) % 3;
+  user_.host->set_only_server(second);
+  user_.host->set_drops(second, true);
+  const auto acquire = [&](int number, absl::Duration timeout) {
+    auto answer = std::make_shared<std::optional<absl::StatusOr<Lease>>>();
+    Lock(user_.client, LongPath(number))
+        .AcquireAsync({timeout},
+                      [answer](absl::StatusOr<Lease> lease) { answer->emplace(std::move(lease)); });
+    simulation_.RunUntilIdle();
+    return answer;
+  };
+  // All that fit into the first session, and one for which there is only a session that is tried in
+  // vain.
+  std::vector<std::shared_ptr<std::optional<absl::StatusOr<Lease>>>> held;
+  while (held.size() < kInTwo && (held.empty() || held.back()->has_value())) {
+    held.push_back(acquire(static_cast<int>(held.size()), absl::Seconds(5)));
+  }
+  ASSERT_LT(held.size(), kInTwo);
+  PassTime(absl::Seconds(5));
+  ASSERT_TRUE(held.back()->has_value());
+  const absl::Status in_vain = (*held.back())->status();
+  EXPECT_EQ(in_vain.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(in_vain.message()), HasSubstr("no connection to the ensemble for 5s: "));
+
+  // It is connected, and then not any more, which is nothing to a waiter in the first.
+  user_.host->set_drops(second, false);
+  const auto last = acquire(kInTwo, absl::Minutes(1));
+  PassTime(absl::Seconds(10));
+  ASSERT_TRUE(last->has_value() && (*last)->ok());
+  user_.host->set_drops(second, true);
+  PassTime(absl::Seconds(20));
+  EXPECT_EQ(states_.back(), ClientState::kSuspended);
+  for (int i = 1; i < 4; ++i) held[i]->reset();  // there is room again in the first
+  simulation_.RunUntilIdle();
+  const auto waiter = acquire(0, absl::Seconds(2));
+  PassTime(absl::Seconds(2));
+  ASSERT_TRUE(waiter->has_value());
+  EXPECT_EQ((*waiter)->status().code(), absl::StatusCode::kDeadlineExceeded) << (*waiter)->status();
+}
+
 TEST_F(ManySessionsTest, AreThirtyTwoAtMost) {
   std::vector<absl::StatusOr<Lease>> answers = AcquireAll(20000);
   EXPECT_THAT(LiveSessions(), SizeIs(32));

@@ -154,7 +154,7 @@ TEST_F(LockRefusalTest, AParentThatGrantsTooLittleIsRefusedAndNothingIsLeft) {
     auto maker = Connect({.acl = {{granted, "world", "anyone"}}});
     ASSERT_EQ(maker->Do(zk::Create{parent, "", zk::CreateMode::kPersistent}).code, Code::kOk);
     ExpectRefused(client, parent, StatusCode::kPermissionDenied, parent);
-    EXPECT_EQ(maker->Do(zk::Get{parent}).stat.num_children, 0);
+    EXPECT_TRUE(Eventually([&] { return maker->Do(zk::Get{parent}).stat.num_children == 0; }));
     NewInTree();
   }
 }
@@ -164,11 +164,12 @@ TEST_F(LockRefusalTest, AReleaseThatTheAclForbidsSaysSoAndTheNodeGoesWithItsSess
   auto maker = Connect({.acl = {{kRead | kCreate, "world", "anyone"}}});
   ASSERT_EQ(maker->Do(zk::Create{parent, "", zk::CreateMode::kPersistent}).code, Code::kOk);
   auto client = NewClient({.session_timeout = absl::Seconds(8)});
+  const Lease other = Acquired(client, path());  // needs the session, too
   Lease lease = Acquired(client, parent);
   const absl::Status status = std::move(lease).Release({kSoon});
   EXPECT_EQ(status.code(), StatusCode::kPermissionDenied) << status;
   EXPECT_EQ(Tree(admin(), parent).size(), 1u);
-  EXPECT_EQ(client->Close({kSoon}).code(), StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(client->Close({kSoon}), absl::OkStatus());
   EXPECT_TRUE(Eventually([&] { return Tree(admin(), parent).empty(); }));
 }
 

@@ -205,21 +205,26 @@ void Session::Act(const machine::action::Drain&) {
 
 // In no hurry: other clients may have the same thread, so none waits for the answer.
 void Session::Act(const machine::action::EndSession&) {
+  if (std::exchange(ending_, true)) return;
   // A server that does not answer is left, as with any other request.
   const Heartbeat::Ticket ticket = heartbeat_.Sent(zk::Get{});
   silence_.Asked(ticket.request.number, ticket.request.sent, timeout_);
   handle_->EndSession([this, alive = std::weak_ptr<char>(alive_)](const zk::Reply& reply) {
-    if (!alive.expired()) On(machine::event::EndAnswered{reply.code == zk::Code::kOk});
+    if (alive.expired()) return;
+    ending_ = false;
+    On(machine::event::EndAnswered{reply.code == zk::Code::kOk});
   });
 }
 
 void Session::Act(const machine::action::AnnounceClosed& closed) {
   absl::Status status;
-  if (!listeners_.empty()) {
+  if (closed.confirmed) {
+    status = absl::OkStatus();  // the session's end has deleted what it had
+  } else if (!listeners_.empty()) {
     status = absl::DeadlineExceededError(
         absl::StrCat("close: the deletion of ", listeners_.size(),
                      " node(s) could not be confirmed; they stay until the session expires"));
-  } else if (!closed.confirmed) {
+  } else {
     status = absl::DeadlineExceededError(absl::StrCat(
         "close: every node is deleted, but no server has confirmed the end of the session, which "
         "ends by itself after ",
@@ -238,6 +243,7 @@ void Session::Act(const machine::action::AnnounceClosed& closed) {
 }
 
 void Session::Announce(Change change) {
+  options_.reach->Set(connected(), trouble_, reactor_->Now());
   if (options_.on_change) options_.on_change(change);
 }
 
@@ -287,8 +293,27 @@ void Session::Part(SessionListener* listener) {
 
 void Session::Part(ProofListener* listener) {
   std::erase(proof_listeners_, listener);
+  if (std::exchange(listener->cannot_leave_, false)) --cannot_leave_;
   Count(listener, {});
   Part(static_cast<SessionListener*>(listener));
+  CheckNeeded();
+}
+
+void Session::CannotLeave(ProofListener* listener) {
+  if (!std::exchange(listener->cannot_leave_, true)) ++cannot_leave_;
+  CheckDrained();
+  CheckNeeded();
+}
+
+// As a task: this may run inside a call of a listener, and another one may join meanwhile.
+void Session::CheckNeeded() {
+  const auto unneeded = [this] {
+    return !closing_ && cannot_leave_ > 0 && cannot_leave_ == proof_listeners_.size();
+  };
+  if (!unneeded()) return;
+  PostGuarded([this, unneeded] {
+    if (unneeded()) On(machine::event::Unneeded{});
+  });
 }
 
 void Session::NeedChanged(ProofListener* listener) { Count(listener, listener->need()); }
@@ -308,7 +333,8 @@ void Session::AnnounceEnded() {
 }
 
 void Session::CheckDrained() {
-  if (!closing_ || drained_ || !listeners_.empty()) return;
+  // Who cannot leave is rid of its node by the session's end.
+  if (!closing_ || drained_ || listeners_.size() > cannot_leave_) return;
   // Requests that are under way may be the deletion of a node: their answers are waited for.
   if (handle_ != nullptr && handle_->pending() > 0) return;
   drained_ = true;

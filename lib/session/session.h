@@ -22,6 +22,7 @@
 #include "lib/session/machine/session_machine.h"
 #include "lib/session/needs.h"
 #include "lib/session/path_budget.h"
+#include "lib/session/reach.h"
 #include "lib/session/server_names.h"
 #include "lib/session/server_report.h"
 #include "lib/session/session_listener.h"
@@ -47,6 +48,7 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
     zk::HandleOptions handle;  // `servers`, `pace` and `seed` in it are filled in here
     Heartbeat::Options heartbeat;
     std::shared_ptr<StopRequests> stops;
+    std::shared_ptr<Reach> reach;  // it keeps this up to date
     absl::AnyInvocable<void(Change)> on_change;
     std::function<void(const SessionReport&)> on_report = {};  // may be null
   };
@@ -75,6 +77,9 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
   void NeedChanged(ProofListener* listener);
   // A listener wants OnSuspicionCheck, or no longer does. One timer serves all.
   void WantSuspicionChecks(bool wanted);
+  // The servers do not let its node be deleted, which therefore stays for as long as the session.
+  // That ends as soon as nothing else needs it, and another one follows.
+  void CannotLeave(ProofListener* listener);
   // Calls OnValidityEnded of every listener, in one batch of stop requests.
   void AnnounceEnded();
 
@@ -86,6 +91,7 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
   absl::Duration timeout() const { return timeout_; }  // negotiated; before that: as requested
   // Why there is no connection, with what each server did; OK while there is one.
   const absl::Status& trouble() const { return trouble_; }
+  const std::shared_ptr<Reach>& reach() const { return options_.reach; }
   // Not OK: the servers refuse this client for good, and there will be no connection.
   const absl::Status& failed() const { return failed_; }
 
@@ -152,6 +158,7 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
   void OnEpoch(const zk::Reply& reply);
   void Count(ProofListener* listener, const machine::Need& need);
   void CheckDrained();
+  void CheckNeeded();
   void StartSuspicionChecks();
   void RemoveServerWatch(const zk::Watch& watch);
   void RemoveWatchesLeftBehind();
@@ -184,6 +191,7 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
 
   std::vector<SessionListener*> listeners_;      // in the order of joining
   std::vector<ProofListener*> proof_listeners_;  // those of them that are one
+  size_t cannot_leave_ = 0;                      // how many of these
   int parted_ = 0;                               // how many listeners have left
   Needs needs_;                                  // of these
   int suspicion_checks_wanted_ = 0;              // by how many of these
@@ -196,6 +204,7 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
 
   bool closing_ = false;
   bool drained_ = false;
+  bool ending_ = false;  // EndSession is on its way
   absl::AnyInvocable<void(absl::Status) &&> closed_;
 };
 

@@ -47,7 +47,8 @@ class ProofListener : public SessionListener {
 
  private:
   friend class Session;
-  machine::Need counted_;  // by its session: the latest
+  machine::Need counted_;      // by its session: the latest
+  bool cannot_leave_ = false;  // as it has said
 };
 
 }  // namespace zkrecipes::session

@@ -109,7 +109,9 @@ std::string Blind(const std::vector<std::string>& names) {
 }  // namespace
 
 Acquisition::Acquisition(Queue queue, const WaitOptions& wait, call::Done<Answer> done)
-    : Call(queue->core, wait, std::move(done)), queue_(std::move(queue)) {}
+    : Call(queue->core, wait, std::move(done)),
+      queue_(std::move(queue)),
+      reach_(queue_->core->reach()) {}
 
 std::shared_ptr<Acquisition> Acquisition::Begin(Queue queue, machine::Candidacy candidacy,
                                                 const WaitOptions& wait, call::Done<Answer> done) {
@@ -138,7 +140,7 @@ absl::Status Acquisition::GivenUp(bool cancelled) {
   // A try that is busy waits only for the holder's name: at its deadline it is still busy.
   if (busy_) return listing::BusyStatus(path(), *rivals_);
   // Without a connection the ensemble could not grant, whoever is in front: that is said instead.
-  const auto cut_off = core()->CutOff();
+  const auto cut_off = reach_->CutOff(core()->Now());
   if (!cut_off && delayed_) return listing::BusyStatus(path(), {});
   std::string why = WaitedFor();
   if (rivals_ != nullptr) why = absl::StrCat(": ", listing::Describe(*rivals_));
@@ -152,6 +154,11 @@ std::string Acquisition::WaitedFor() const {
   const size_t in_front = in_front_.load(std::memory_order_relaxed);
   if (in_front == 0) return "";
   return absl::StrCat(", waiting for ", in_front, in_front == 1 ? " other" : " others", " at most");
+}
+
+void Acquisition::set_reach(std::shared_ptr<const session::Reach> reach) {
+  base::MutexLock lock(mutex_);
+  reach_ = std::move(reach);
 }
 
 void Acquisition::Know(listing::Rivals rivals) {

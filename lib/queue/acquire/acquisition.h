@@ -42,7 +42,9 @@ class Acquisition : public call::Call<Answer>, public internal::LeaseFollower {
 
   // The refusal, if any; OK while pending and after a grant.
   absl::Status refusal() const;
-  // Inputs of the message. `in_front`: at most so many, when it listed them.
+  // Inputs of the message. `reach`: of the session in which it queues; until then the client's.
+  void set_reach(std::shared_ptr<const session::Reach> reach);
+  // `in_front`: at most so many, when it listed them.
   void set_in_front(size_t count) { in_front_.store(count, std::memory_order_relaxed); }
   void Know(listing::Rivals rivals);
   void KnowBusy(listing::Rivals rivals);
@@ -66,6 +68,7 @@ class Acquisition : public call::Call<Answer>, public internal::LeaseFollower {
   std::atomic<size_t> in_front_ = 0;
   std::atomic<bool> delayed_ = false;
   mutable base::Mutex mutex_;
+  std::shared_ptr<const session::Reach> reach_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<listing::Rivals> rivals_ ABSL_GUARDED_BY(mutex_);  // once it has looked
   bool busy_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status refusal_ ABSL_GUARDED_BY(mutex_);

@@ -62,6 +62,7 @@ void ContenderRunner::Start(session::Session* session) {
   }
   room_ = *std::move(room);
   session_ = room_.session;
+  acquisition_->set_reach(session_->reach());
   self_ = shared_from_this();
   wait_.Begin(session_, self_);
   session_->Join(this);  // may end this contender at once
@@ -310,10 +311,11 @@ void ContenderRunner::Act(machine::Grant grant) {
   // server did not say.
   const absl::StatusOr<int64_t>& epoch = session_->epoch();
   grant.epoch = epoch.value_or(0);
-  held_.emplace(*core_->reactor(), *session_, acquisition_->path(),
-                std::make_shared<internal::LeaseState>(core_, session_->validity(),
-                                                       std::move(grant), weak_from_this(), Terms()),
-                weak_from_this(), [this](machine::Event&& event) { On(std::move(event)); });
+  held_.emplace(
+      *core_->reactor(), *session_, acquisition_->path(),
+      std::make_shared<internal::LeaseState>(core_, session_->validity(), std::move(grant),
+                                             weak_from_this(), Terms(), session_->reach()),
+      weak_from_this(), [this](machine::Event&& event) { On(std::move(event)); });
   if (notifier_) session_->WantSuspicionChecks(true);
   // A lease that nobody takes is destroyed here, which makes this contender leave: after a refusal,
   // and if the acquire was answered before.
@@ -342,6 +344,7 @@ void ContenderRunner::Act(const action::LeaseLost& lost) {
 
 void ContenderRunner::Act(const action::LeaveRefused& refused) {
   AnswerReleases(zk::ToStatus(refused.code, refused.what, refused.path));
+  if (refused.code == zk::Code::kNoAuth) session_->CannotLeave(this);
 }
 
 void ContenderRunner::Act(const action::Finished& finished) {

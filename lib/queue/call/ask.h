@@ -51,7 +51,7 @@ absl::StatusOr<T> AskUntilAnswered(internal::ClientCore& core, const std::string
   std::string trouble;
   // Each try is settled when Blocking returns, so none calls this later.
   const auto late = [&](bool cancelled) {
-    return NotAnswered(core, what, wait.timeout, cancelled, trouble);
+    return NotAnswered(core.reach()->CutOff(core.Now()), what, wait.timeout, cancelled, trouble);
   };
   const auto begin = [&](const WaitOptions& left,
                          Done<Answer>& done) -> absl::StatusOr<std::shared_ptr<Pending>> {

@@ -58,13 +58,13 @@ absl::Status MayBegin(const internal::ClientCore& core, const WaitOptions& wait,
   return blocks ? core.CheckMayBlock() : absl::OkStatus();
 }
 
-absl::Status NotAnswered(const internal::ClientCore& core, const std::string& what,
+absl::Status NotAnswered(const std::optional<std::string>& cut_off, const std::string& what,
                          absl::Duration timeout, bool cancelled, const std::string& trouble) {
   if (cancelled) return absl::CancelledError(absl::StrCat(what, ": cancelled"));
   const std::string late =
       absl::StrCat(what, ": not answered within ", absl::FormatDuration(timeout));
   // The ensemble was not reached, so it has not been asked at all.
-  if (const auto cut_off = core.CutOff()) {
+  if (cut_off) {
     return absl::UnavailableError(absl::StrCat(late, ": ", *cut_off));
   }
   const std::string why = trouble.empty() ? "" : absl::StrCat(" (", trouble, ")");

@@ -37,7 +37,7 @@ const char* Describe(LeaseEnd end) {
 LeaseState::LeaseState(std::shared_ptr<ClientCore> core,
                        std::shared_ptr<session::SessionValidity> validity,
                        queue::machine::Grant grant, std::weak_ptr<LeaseHolder> holder,
-                       const LeaseTerms& terms)
+                       const LeaseTerms& terms, std::shared_ptr<const session::Reach> reach)
     : core_(std::move(core)),
       validity_(std::move(validity)),
       grant_(std::move(grant)),
@@ -45,6 +45,7 @@ LeaseState::LeaseState(std::shared_ptr<ClientCore> core,
                  core_->name_space().ToUser(std::move(grant_.node)), core_->name_space().root()},
       holder_(std::move(holder)),
       terms_(terms),
+      reach_(reach != nullptr ? std::move(reach) : core_->reach()),
       basis_{validity_->period(), terms.lapses, terms.delay_lifetime},
       granted_(core_->Now()),
       alive_until_(granted_ + terms.alive_within) {}

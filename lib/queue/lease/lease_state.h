@@ -16,6 +16,7 @@
 #include "lib/queue/machine/contender.h"
 #include "lib/queue/machine/own_node_write.h"
 #include "lib/session/client/client_core.h"
+#include "lib/session/reach.h"
 #include "lib/session/session_validity.h"
 #include "zkrecipes/lease.h"
 
@@ -63,9 +64,10 @@ struct LeaseTerms {
 class LeaseState {
  public:
   // It is granted in the current period of `validity`. `holder`: destroyed once its node is gone.
+  // `reach`: of its session; null: of the client's first.
   LeaseState(std::shared_ptr<ClientCore> core, std::shared_ptr<session::SessionValidity> validity,
              queue::machine::Grant grant, std::weak_ptr<LeaseHolder> holder,
-             const LeaseTerms& terms = {});
+             const LeaseTerms& terms = {}, std::shared_ptr<const session::Reach> reach = nullptr);
   LeaseState(const LeaseState&) = delete;
   LeaseState& operator=(const LeaseState&) = delete;
 
@@ -84,6 +86,7 @@ class LeaseState {
   const Sequencer& sequencer() const { return sequencer_; }
   FencingPass pass() const { return {sequencer_.token, sequencer_.mode, grant_.epoch}; }
   const LeaseTerms& terms() const { return terms_; }
+  const session::Reach& reach() const { return *reach_; }
   int64_t node_czxid() const { return grant_.czxid; }
   zk::SessionId session() const { return grant_.session; }
   base::BootTime granted() const { return granted_; }
@@ -151,6 +154,7 @@ class LeaseState {
   const Sequencer sequencer_;    // the grant, as the user sees it
   const std::weak_ptr<LeaseHolder> holder_;
   const LeaseTerms terms_;
+  const std::shared_ptr<const session::Reach> reach_;
   const session::SessionValidity::Basis basis_;
   const base::BootTime granted_;
 

@@ -53,7 +53,8 @@ OwnNodeTurn::OwnNodeTurn(std::shared_ptr<internal::LeaseState> lease, const Writ
 // the call is settled. So a write that is sent is always reported as perhaps written; one that is
 // not sent may be reported so, too, which is only cautious.
 absl::Status OwnNodeTurn::GivenUp(bool cancelled) {
-  const absl::Status why = call::NotAnswered(*core(), what_, timeout(), cancelled);
+  const auto cut_off = lease_->reach().CutOff(core()->Now());
+  const absl::Status why = call::NotAnswered(cut_off, what_, timeout(), cancelled);
   return sent_ ? WithUncertainty(why) : why;
 }
 

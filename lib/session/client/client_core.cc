@@ -100,7 +100,7 @@ ClientCore::ClientCore(Environment environment, ClientOptions options, zk::Serve
       open_to_strangers_(
           session::client::StrangersMayTake(session::client::EntriesOf(options_.acl))),
       timeout_ms_(absl::ToInt64Milliseconds(options_.session_timeout)),
-      cut_off_since_(Now()) {}
+      reach_(std::make_shared<session::Reach>(Now())) {}
 
 ClientCore::~ClientCore() = default;
 
@@ -133,7 +133,7 @@ void ClientCore::Start(absl::AnyInvocable<void(absl::Status) &&> connected) {
                 HandleOptionsOf(self->options_, std::exchange(self->credentials_, {}),
                                 self->environment_.tls),
                 HeartbeatOptionsOf(self->options_.lease, self->servers_.namespace_root),
-                self->stops_, self->options_.follow_config,
+                self->stops_, self->reach_, self->options_.follow_config,
                 [core = self.get()](session::Change change, std::optional<ClientState> state) {
                   core->OnChange(change, state);
                 },
@@ -148,15 +148,6 @@ void ClientCore::OnChange(session::Change change, std::optional<ClientState> sta
   session_id_.store(first.id());
   timeout_ms_.store(absl::ToInt64Milliseconds(first.timeout()));
   const absl::Status trouble = sessions_->trouble();
-  {
-    base::MutexLock lock(mutex_);
-    trouble_ = std::string(trouble.message());
-    if (sessions_->connected()) {
-      cut_off_since_.reset();
-    } else if (!cut_off_since_) {
-      cut_off_since_ = Now();
-    }
-  }
   if (state) feed_.Publish(*state);
   // After the state was published, so that a user who is connected finds the client connected.
   if (change == session::Change::kConnected) ReportConnected(absl::OkStatus());
@@ -337,21 +328,6 @@ bool ClientCore::Pause(absl::Duration pause, base::BootTime deadline,
   base::OneShot<char> never;
   (void)Await(never, std::min(deadline, Now() + pause), cancel);
   return !cancel.stop_requested() && Now() < deadline;
-}
-
-std::string ClientCore::trouble() const {
-  base::MutexLock lock(mutex_);
-  return trouble_;
-}
-
-// Decides between DeadlineExceeded and Unavailable: whether the ensemble could have answered at
-// all.
-std::optional<std::string> ClientCore::CutOff() const {
-  base::MutexLock lock(mutex_);
-  if (!cut_off_since_) return std::nullopt;
-  const absl::Duration since = absl::Trunc(Now() - *cut_off_since_, absl::Milliseconds(100));
-  return absl::StrCat("no connection to the ensemble for ", absl::FormatDuration(since), ": ",
-                      trouble_);
 }
 
 }  // namespace zkrecipes::internal

@@ -185,11 +185,9 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   base::BootTime Now() const { return environment_.reactor->Now(); }
   session::client::StateFeed& feed() { return feed_; }
   session::StopRequests& stops() { return *stops_; }
-  // Why there is no connection, with what each server did; "" while there is one.
-  std::string trouble() const;
-  // "no connection to the ensemble for 4.2s: <trouble>"; nullopt while there is one. A call that is
-  // not answered in time is Unavailable for this reason, and DeadlineExceeded otherwise.
-  std::optional<std::string> CutOff() const;
+  // The first session's, in which what needs no lease is asked: see session::Reach.
+  const std::shared_ptr<session::Reach>& reach() const { return reach_; }
+  std::string trouble() const { return reach_->trouble(); }
   int64_t session_id() const { return session_id_.load(); }
   absl::Duration session_timeout() const { return absl::Milliseconds(timeout_ms_.load()); }
 
@@ -221,6 +219,7 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   std::atomic<bool> has_users_;
   const bool open_to_strangers_;
   std::atomic<int64_t> timeout_ms_ = 0;
+  const std::shared_ptr<session::Reach> reach_;
 
   // On the reactor only.
   std::unique_ptr<session::client::Sessions> sessions_;
@@ -236,8 +235,6 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   bool late_has_runner_ ABSL_GUARDED_BY(mutex_) = true;
   absl::Status close_status_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<base::OneShot<absl::Status>>> close_waiters_ ABSL_GUARDED_BY(mutex_);
-  std::optional<base::BootTime> cut_off_since_ ABSL_GUARDED_BY(mutex_);
-  std::string trouble_ ABSL_GUARDED_BY(mutex_) = "the servers' names are not resolved yet";
 };
 
 template <typename Task>

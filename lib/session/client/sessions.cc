@@ -23,6 +23,8 @@ Session* Sessions::Add() {
   member.session = std::make_unique<Session>(
       environment_.reactor, environment_.factory, environment_.resolver,
       Session::Options{options_.servers, options_.handle, options_.heartbeat, options_.stops,
+                       members_.size() == 1 ? options_.reach
+                                            : std::make_shared<Reach>(environment_.reactor->Now()),
                        [this, &member](Change change) { OnChange(member, change); },
                        ReportsOf(static_cast<int>(members_.size()) - 1)});
   if (options_.follow_config) {

@@ -37,6 +37,7 @@ class Sessions {
     zk::HandleOptions handle;
     Heartbeat::Options heartbeat;
     std::shared_ptr<StopRequests> stops;
+    std::shared_ptr<Reach> reach;  // the first session's
     bool follow_config = false;
     // After every change; `state`: of all together, unless it is as before. kConnected: all are.
     // The others: as the last one that changed. A further session counts from its first connection

@@ -137,9 +137,20 @@ class SessionMachine::Transition {
     EndSession();
   }
 
-  // Without an answer the connection is lost, too: the next one is asked.
+  void operator()(const event::Unneeded&) {
+    if (m_.state_ == State::kConnected) Do(action::EndSession{});
+  }
+
+  // Without an answer the connection is lost, too. On the next one a closing session is asked to be
+  // ended again, and a contender finds again that it cannot leave.
   void operator()(const event::EndAnswered& e) {
-    if (m_.state_ == State::kClosing && e.confirmed) Closed(/*confirmed=*/true);
+    if (!e.confirmed) return;
+    if (m_.state_ == State::kClosing) return Closed(/*confirmed=*/true);
+    if (m_.state_ != State::kConnected && m_.state_ != State::kSuspended) return;
+    m_.connected_ = false;
+    CloseHandle();
+    LoseSession();
+    Resolve();
   }
 
   void operator()(const event::CloseTimeOver&) {

@@ -17,7 +17,8 @@
 //
 //   any --CloseRequested--> kClosing --EndAnswered: confirmed, or CloseTimeOver--> kClosed
 //
-// Once a closing session is drained it asks to be ended on each connection; without a session, also
+// A connected session that is not needed any more asks to be ended, too (Unneeded), and another one
+// follows it, as after an expiry. Once a closing session is drained it asks to be ended on each connection; without a session, also
 // one that expires meanwhile, it is closed at once.
 //
 // Names follow the servers: they are resolved again when the connection is lost, and after each
@@ -64,17 +65,21 @@ struct HandleEnded {
   zk::Code why = zk::Code::kOk;
 };
 struct CloseRequested {};
-struct Drained {};         // nothing is left to send
+struct Drained {};  // nothing is left to send
+// No other contender is left in the session than some whose nodes the servers do not let be deleted:
+// its end deletes them.
+struct Unneeded {};
 struct EndAnswered {       // to EndSession
   bool confirmed = false;  // by the server; otherwise the connection is lost
 };
 struct CloseTimeOver {};  // the time for all of it
 }  // namespace event
 
-using Event = std::variant<event::Start, event::Resolved, event::ResolveFailed, event::OpenFailed,
-                           event::PauseOver, event::Connected, event::Disconnected,
-                           event::HandleEnded, event::CloseRequested, event::Drained,
-                           event::ServersChanged, event::EndAnswered, event::CloseTimeOver>;
+using Event =
+    std::variant<event::Start, event::Resolved, event::ResolveFailed, event::OpenFailed,
+                 event::PauseOver, event::Connected, event::Disconnected, event::HandleEnded,
+                 event::CloseRequested, event::Drained, event::ServersChanged, event::EndAnswered,
+                 event::CloseTimeOver, event::Unneeded>;
 
 namespace action {
 struct Resolve {};

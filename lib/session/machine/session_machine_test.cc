@@ -276,7 +276,23 @@ TEST(SessionMachine, ClosesUnconfirmedWhenItsTimeIsOver) {
     EXPECT_EQ(s.On({event::EndAnswered{true}, event::CloseTimeOver{}}), " | ");
   }
   EXPECT_EQ(Closing(Connecting()).On({event::CloseTimeOver{}}), "close handle, closed");
-  EXPECT_EQ(Connected().On({event::CloseTimeOver{}, event::EndAnswered{true}}), " | ");
+  EXPECT_EQ(Connected().On({event::CloseTimeOver{}}), "");
+}
+
+TEST(SessionMachine, EndsASessionThatIsNotNeededAndBeginsAnother) {
+  SessionScript s = Connected();
+  EXPECT_EQ(s.On({event::Unneeded{}, event::EndAnswered{false}}), "end session | ");
+  EXPECT_EQ(s.On({event::Unneeded{}, event::EndAnswered{true}}),
+            "end session | close handle, expired, resolve");
+  EXPECT_EQ(s.state(), State::kResolving);
+  for (SessionScript other : {Fresh(), Resolving(), Connecting(), Suspended(), Failed()}) {
+    EXPECT_EQ(other.On({event::Unneeded{}}), "") << "there is none, or no connection";
+  }
+}
+
+TEST(SessionMachine, IsClosedByTheAnswerToAnEarlierEnd) {
+  SessionScript s = After(Connected(), {event::Unneeded{}, event::CloseRequested{}});
+  EXPECT_EQ(s.On({event::EndAnswered{true}}), "close handle, closed");
 }
 
 TEST(SessionMachine, ComesBackWhileItDrains) {

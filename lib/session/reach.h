@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_SESSION_REACH_H_
+#define ZKRECIPES_LIB_SESSION_REACH_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+
+#include "lib/base/boot_time.h"
+#include "lib/base/mutex.h"
+
+namespace zkrecipes::session {
+
+// Whether one session has a connection, for other threads: it decides between DeadlineExceeded and
+// Unavailable, that is, whether the ensemble could have answered at all. Thread-safe.
+class Reach {
+ public:
+  explicit Reach(base::BootTime now) : cut_off_since_(now) {}
+
+  void Set(bool connected, const absl::Status& trouble, base::BootTime now) {
+    base::MutexLock lock(mutex_);
+    trouble_ = std::string(trouble.message());
+    if (connected) {
+      cut_off_since_.reset();
+    } else if (!cut_off_since_) {
+      cut_off_since_ = now;
+    }
+  }
+
+  // Why there is no connection, with what each server did; "" while there is one.
+  std::string trouble() const {
+    base::MutexLock lock(mutex_);
+    return trouble_;
+  }
+
+  // "no connection to the ensemble for 4.2s: <trouble>"; nullopt while there is one.
+  std::optional<std::string> CutOff(base::BootTime now) const {
+    base::MutexLock lock(mutex_);
+    if (!cut_off_since_) return std::nullopt;
+    const absl::Duration since = absl::Trunc(now - *cut_off_since_, absl::Milliseconds(100));
+    return absl::StrCat("no connection to the ensemble for ", absl::FormatDuration(since), ": ",
+                        trouble_);
+  }
+
+ private:
+  mutable base::Mutex mutex_;
+  std::optional<base::BootTime> cut_off_since_ ABSL_GUARDED_BY(mutex_);
+  std::string trouble_ ABSL_GUARDED_BY(mutex_) = "the servers' names are not resolved yet";
+};
+
+}  // namespace zkrecipes::session
+
+#endif  // ZKRECIPES_LIB_SESSION_REACH_H_
