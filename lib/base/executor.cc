@@ -194,24 +194,10 @@ std::shared_ptr<Pool> NewPool(PoolOptions options) {
   return std::make_shared<Pool>(options);
 }
 
-// Never destroyed: a thread may outlive the end of main. A forked child, which has none of the
-// threads, makes its own, and keeps its parent's reachable.
+// Nothing is started by making one, so it may be dropped again.
 struct SharedPool {
-  const HomeProcess home = {};
   const std::shared_ptr<Pool> callbacks = NewPool({});
-  const SharedPool* parents = nullptr;
 };
-
-const SharedPool& PoolOfThisProcess() {
-  static std::atomic<const SharedPool*> current{nullptr};
-  const SharedPool* pool = current.load();
-  if (pool != nullptr && pool->home.IsThisProcess()) return *pool;
-  const auto* const mine = new SharedPool{.parents = pool};
-  // Whoever loses has not started a thread yet, so its pool is simply dropped.
-  if (current.compare_exchange_strong(pool, mine)) return *mine;
-  delete mine;  // another thread was first
-  return *pool;
-}
 
 class Inline : public Executor {
  public:
@@ -225,10 +211,10 @@ std::shared_ptr<GrowingExecutor> NewGrowingExecutor(const PoolOptions& options) 
 }
 
 std::shared_ptr<Executor> SharedExecutor() {
-  return std::make_shared<PoolExecutor>(PoolOfThisProcess().callbacks);
+  return std::make_shared<PoolExecutor>(OfThisProcess<SharedPool>().callbacks);
 }
 
-absl::Status KeepSharedThread() { return PoolOfThisProcess().callbacks->KeepThread(); }
+absl::Status KeepSharedThread() { return OfThisProcess<SharedPool>().callbacks->KeepThread(); }
 
 }  // namespace base
 

@@ -29,6 +29,24 @@ class HomeProcess {
   uint64_t number_;
 };
 
+// The one T of this process. Never destroyed: a thread may outlive the end of main. A forked child,
+// which has none of the threads, makes its own, and keeps its parent's reachable. Thread-safe.
+template <typename T>
+T& OfThisProcess() {
+  struct One {
+    const HomeProcess home = {};
+    T value = {};
+    const One* parents = nullptr;
+  };
+  static std::atomic<One*> current{nullptr};
+  One* one = current.load();
+  if (one != nullptr && one->home.IsThisProcess()) return one->value;
+  One* const mine = new One{.parents = one};
+  if (current.compare_exchange_strong(one, mine)) return mine->value;
+  delete mine;  // another thread was first
+  return one->value;
+}
+
 // Makes sure that this process never destroys what `pointer` shares. It stays reachable, so that a
 // leak checker does not mistake it for an accident. Thread-safe.
 inline void Leak(std::shared_ptr<void> pointer) {

@@ -2,6 +2,8 @@
 
 #include "lib/session/client/client_options.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -43,7 +45,8 @@ absl::Status CheckCredentials(const ClientOptions& options) {
 
 bool IsHost(const std::string& name) {
   if (name.find(':') != std::string::npos) {
-    return name.find_first_not_of("0123456789abcdefABCDEF:.") == std::string::npos;
+    in6_addr any;
+    return inet_pton(AF_INET6, name.c_str(), &any) == 1;
   }
   const auto list = zk::ParseServerList(name);
   return list.ok() && list->servers.size() == 1 && list->servers.front().host == name;

@@ -122,7 +122,8 @@ TEST(ClientOptions, TakeAServerNameThatIsAHosts) {
     options.tls = {.ca_file = "ca.pem", .server_name = good};
     EXPECT_EQ(Refusal(options), "");
   }
-  for (const char* bad : {"zk1,zk2", "zk1/app", " zk1", "*.zk", "zk1:2281:"}) {
+  for (const char* bad :
+       {"zk1,zk2", "zk1/app", " zk1", "*.zk", "zk1:2281:", ".zk.example", ".", ".::1", "a:b"}) {
     options.tls->server_name = bad;
     EXPECT_THAT(Refusal(options), HasSubstr("tls: server_name \""));
   }

@@ -257,8 +257,10 @@ std::string CHandle::WhatItDid(Socket before, int rc) {
   }
   if (before == Socket::kHandshake) {
     return absl::StrCat(
-        "closed the connection during the handshake, as a server does that has no quorum, ",
-        boxes_.tls != nullptr ? "" : "speaks TLS, ",
+        "closed the connection during the handshake, as a server does that ",
+        boxes_.tls == nullptr
+            ? "has no quorum, speaks TLS, "
+            : "does not accept this client's certificate or its lack of one, has no quorum, ",
         "or has maxClientCnxns connections of this host");
   }
   return absl::StrCat("could not be tried (", CodeName(static_cast<Code>(rc)), ")");

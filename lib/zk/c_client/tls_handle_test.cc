@@ -51,6 +51,7 @@ class SecureServer {
   int connections() const { return connections_; }
   size_t open() const { return clients_.size(); }
 
+  bool drops = false;         // hangs up once TLS is there, and does not say why
   bool silent = false;        // takes connections, and says nothing on them
   size_t piece = 1 << 20;     // says so many bytes a step
   bool changes_keys = false;  // before each answer
@@ -87,6 +88,7 @@ class SecureServer {
       client.tls->Hear({bytes, static_cast<size_t>(got)});
     }
     const bool gone = got == 0 || errno != EAGAIN;
+    if (drops && client.tls->established()) return false;
     Answer(client);
     client.unsent += client.tls->TakeUnsent();
     const size_t size = std::min(piece, client.unsent.size());
@@ -215,6 +217,19 @@ TEST_F(TlsHandleTest, APortWithoutTlsThatHangsUpIsSuspected) {
   EXPECT_EQ(diary_.failures.front(),
             server.address() +
                 " closed the connection during the TLS handshake, as a port without TLS does");
+}
+
+// As one that requires a certificate may: its alert is lost if it resets the connection.
+TEST_F(TlsHandleTest, AServerThatHangsUpBehindTheHandshakeMayHaveWantedACertificate) {
+  SecureServer server(authority_.Issue());
+  server.drops = true;
+  Open(server);
+  ASSERT_TRUE(RunUntilFailed());
+  EXPECT_EQ(diary_.failures.front(),
+            server.address() +
+                " closed the connection during the handshake, as a server does that does not "
+                "accept this client's certificate or its lack of one, has no quorum, or has "
+                "maxClientCnxns connections of this host");
 }
 
 TEST_F(TlsHandleTest, AHandshakeThatStallsIsGivenUpAtThePaceOfAny) {

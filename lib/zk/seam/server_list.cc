@@ -82,6 +82,8 @@ bool IsIpv6Character(char c) {
 
 absl::Status CheckHost(const Part& part) {
   if (part.host.empty()) return Broken("the host is missing");
+  // No host has such a name, and to OpenSSL it would stand for all names below.
+  if (part.host[0] == '.') return Broken("a host must not begin with '.'");
   if (!part.bracketed) {
     // Anything else would only fail later, in a lookup whose message does not name the list.
     if (std::all_of(part.host.begin(), part.host.end(), IsHostCharacter)) return absl::OkStatus();

@@ -79,6 +79,7 @@ TEST(ServerList, RefusalSaysWhichRuleIsBroken) {
         "a:99999999999999999999", "[::1]:0"}},
       {"the host is missing", {":2181", "[]:2181"}},
       {"", {"zk 1:2181", "zk;1:2181", "http://zk1:2181", "user@zk:2181", "z\n:1"}},
+      {"a host must not begin with '.'", {".zk1:2181", ".", "a:1,..:1", "[.::1]:2181", "[.zk1%:]"}},
       {"goes in brackets", {"::1:2181", "2001:db8::1"}},
       {"'[' without ']'", {"[::1:2181"}},
       {"only \":port\" may follow", {"[::1]2181", "[::1]]:2181"}},

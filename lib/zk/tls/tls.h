@@ -53,7 +53,7 @@ class TlsContext {
  public:
   // Reads the files.
   //   InvalidArgument     names the file and what is wrong with it
-  //   FailedPrecondition  this library was built without TLS
+  //   FailedPrecondition  this library was built without TLS, or the process exits
   static absl::StatusOr<std::shared_ptr<TlsContext>> Open(const TlsOptions& options);
   virtual ~TlsContext() = default;
 

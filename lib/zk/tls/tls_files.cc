@@ -161,6 +161,10 @@ Stamp StampOf(const std::string& path) {
 class OpenSslContext final : public TlsContext {
  public:
   explicit OpenSslContext(TlsOptions options) : options_(std::move(options)) {}
+  ~OpenSslContext() override {
+    const OpenSslUse use;
+    if (!use.ok()) static_cast<void>(context_.release());
+  }
 
   // Leaves what it has as it is if all files are as they were.
   absl::Status Refresh();
@@ -187,10 +191,18 @@ absl::StatusOr<Context> Read(const TlsOptions& options) {
   SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
   // A session of ZooKeeper's outlives connections; one of TLS would only save part of a handshake.
   SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
-  SSL_CTX_set_options(context.get(), SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET);
+  SSL_CTX_set_options(context.get(),
+                      SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET | SSL_OP_NO_COMPRESSION);
+  // The machine's configuration may be stricter, but it does not allow what OpenSSL's level 0 would:
+  // ciphers by which no server has a certificate, or by which nothing is encrypted.
+  if (SSL_CTX_get_security_level(context.get()) < 1) SSL_CTX_set_security_level(context.get(), 1);
   if (absl::Status status = ReadAuthorities(options, context.get()); !status.ok()) return status;
   if (absl::Status status = ReadOwn(options, context.get()); !status.ok()) return status;
   return context;
+}
+
+absl::Status IsGone() {
+  return absl::FailedPreconditionError("tls: this process exits, and OpenSSL is cleaned up");
 }
 
 absl::Status OpenSslContext::Refresh() {
@@ -210,6 +222,8 @@ absl::Status OpenSslContext::Refresh() {
 
 absl::StatusOr<std::unique_ptr<TlsStream>> OpenSslContext::Connect(
     const std::vector<std::string>& hosts) {
+  const OpenSslUse use;
+  if (!use.ok()) return IsGone();
   if (absl::Status status = Refresh(); !status.ok()) return status;
   const bool named = !options_.server_name.empty();
   return NewOpenSslStream(context_.get(),
@@ -220,8 +234,8 @@ absl::StatusOr<std::unique_ptr<TlsStream>> OpenSslContext::Connect(
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<TlsContext>> TlsContext::Open(const TlsOptions& options) {
-  // The threads of loops are detached: one may still use OpenSSL while exit() runs.
-  OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, nullptr);
+  const OpenSslUse use;
+  if (!use.ok() || !OpenSslUse::Initialise()) return IsGone();
   auto context = std::make_shared<OpenSslContext>(options);
   if (absl::Status status = context->Refresh(); !status.ok()) return status;
   return context;

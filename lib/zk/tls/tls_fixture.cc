@@ -202,6 +202,10 @@ TlsServerEnd::TlsServerEnd(const Identity& identity, const Options& options)
            SSL_CTX_use_PrivateKey(context, ReadKey(identity.key).get()) == 1,
        "no identity");
   if (options.only_1_2) SSL_CTX_set_max_proto_version(context, TLS1_2_VERSION);
+  if (!options.ciphers.empty()) {
+    Must(SSL_CTX_set_cipher_list(context, options.ciphers.c_str()) == 1, "no such cipher");
+    SSL_CTX_set_dh_auto(context, 1);
+  }
   if (options.only_1_1) {
     SSL_CTX_set_security_level(context, 0);
     SSL_CTX_set_min_proto_version(context, TLS1_1_VERSION);

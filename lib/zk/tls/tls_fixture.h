@@ -68,6 +68,7 @@ class TlsServerEnd {
     std::string client_authority = {};  // PEM; empty: no certificate is asked for
     bool only_1_2 = false;
     bool only_1_1 = false;
+    std::string ciphers = {};  // up to TLS 1.2, in OpenSSL's words
   };
 
   explicit TlsServerEnd(const Identity& identity) : TlsServerEnd(identity, Options{}) {}

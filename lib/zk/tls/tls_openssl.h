@@ -27,6 +27,31 @@ struct OpenSslDelete {
 template <typename T, auto kFree>
 using OpenSslPointer = std::unique_ptr<T, OpenSslDelete<kFree>>;
 
+// Whoever touches OpenSSL holds one. The threads of loops go on while the process exits, and
+// OpenSSL then frees what all of its objects rest on, unless this library initialised it first.
+// Before it does so it waits for the uses that are under way, and later ones are not ok().
+// Thread-safe. Does not block.
+class OpenSslUse {
+ public:
+  OpenSslUse();
+  ~OpenSslUse() {
+    if (ok_) End();
+  }
+  OpenSslUse(const OpenSslUse&) = delete;
+  OpenSslUse& operator=(const OpenSslUse&) = delete;
+
+  // False: nothing of OpenSSL may be touched any more, not even to free it.
+  bool ok() const { return ok_; }
+  // Initialises OpenSSL. False if it is too late for that. REQUIRES: a use.
+  static bool Initialise();
+
+ private:
+  static void End();
+  bool ok_ = false;
+};
+
+inline constexpr char kOpenSslIsGone[] = "is not spoken to any more: this process exits";
+
 // OpenSSL's word for what went wrong last on this thread. Its queue of errors is empty after that.
 std::string TakeOpenSslError();
 

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
@@ -18,6 +19,7 @@ namespace {
 
 constexpr size_t kMostNames = 4;  // of a certificate, in a message
 constexpr size_t kShown = 64;     // of each, and of what is no TLS
+constexpr size_t kMostAnswers = 64 << 10;
 
 // Memory of OpenSSL's, as both sides of a stream. Never at its end: there may always come more.
 class OpenSslStream final : public TlsStream {
@@ -29,6 +31,10 @@ class OpenSslStream final : public TlsStream {
     SSL_set_verify(ssl_.get(), SSL_VERIFY_PEER, OnVerified);
     SSL_set_connect_state(ssl_.get());
   }
+  ~OpenSslStream() override {
+    const OpenSslUse use;
+    if (!use.ok()) static_cast<void>(ssl_.release());
+  }
   // The names that a server may have. False: one of them is no name.
   bool Expect(const std::vector<std::string>& hosts);
 
@@ -38,7 +44,7 @@ class OpenSslStream final : public TlsStream {
   size_t Read(char* bytes, size_t room) override;
   void Say(absl::string_view bytes) override;
   absl::string_view unsent() const override { return sealed_; }
-  void Sent(size_t size) override { sealed_.erase(0, size); }
+  void Sent(size_t size) override;
 
   void ShakeHands();
 
@@ -46,7 +52,8 @@ class OpenSslStream final : public TlsStream {
   static int OnVerified(int accepted, X509_STORE_CTX* chain);
   void NoteUnverified(X509_STORE_CTX* chain);
   void Collect();
-  void Fail();
+  void CollectAnswers();
+  void Fail(std::string what_it_did);
   std::string WhatItDid();
 
   OpenSslPointer<SSL, SSL_free> ssl_;  // owns the two
@@ -59,6 +66,7 @@ class OpenSslStream final : public TlsStream {
   std::string first_;       // what the server said first
   std::string failure_;
   std::string sealed_;
+  size_t answers_ = 0;  // in it at most: what the server made OpenSSL say
 };
 
 bool IsAddress(const std::string& host) {
@@ -79,6 +87,8 @@ bool OpenSslStream::Expect(const std::vector<std::string>& hosts) {
   std::vector<std::string> addresses;
   for (const std::string& host : hosts) {
     std::string bare = Bare(host);
+    // To OpenSSL none at all would be any, and one with a dot in front any below, however deep.
+    if (bare.empty() || bare[0] == '.') return false;
     (IsAddress(bare) ? addresses : names).push_back(std::move(bare));
   }
   // OpenSSL would want both. Who lists a server by a name expects a certificate of that name.
@@ -102,6 +112,8 @@ bool OpenSslStream::Expect(const std::vector<std::string>& hosts) {
 }
 
 void OpenSslStream::Hear(absl::string_view sealed) {
+  const OpenSslUse use;
+  if (!use.ok()) return Fail(kOpenSslIsGone);
   // Kept for the message of a port that turns out to speak something else.
   if (first_.size() < kShown) first_ += std::string(sealed.substr(0, kShown - first_.size()));
   BIO_write(in_, sealed.data(), static_cast<int>(sealed.size()));
@@ -111,16 +123,20 @@ void OpenSslStream::Hear(absl::string_view sealed) {
 void OpenSslStream::ShakeHands() {
   ERR_clear_error();
   const int result = SSL_do_handshake(ssl_.get());
-  if (result == 1) {
+  if (result == 1 && SSL_get0_peer_certificate(ssl_.get()) == nullptr) {
+    Fail("showed no certificate");  // whatever OpenSSL thinks of that
+  } else if (result == 1) {
     state_ = State::kEstablished;
     // Only reading can be wanted: memory always has room for what is written.
   } else if (SSL_get_error(ssl_.get(), result) != SSL_ERROR_WANT_READ) {
-    Fail();
+    Fail(WhatItDid());
   }
   Collect();
 }
 
 size_t OpenSslStream::Read(char* bytes, size_t room) {
+  const OpenSslUse use;
+  if (!use.ok()) Fail(kOpenSslIsGone);
   size_t read = 0;
   while (state_ == State::kEstablished && read < room) {
     size_t got = 0;
@@ -135,20 +151,22 @@ size_t OpenSslStream::Read(char* bytes, size_t room) {
     if (why == SSL_ERROR_ZERO_RETURN) {
       state_ = State::kClosed;
     } else {
-      Fail();
+      Fail(WhatItDid());
     }
   }
-  Collect();
+  if (use.ok()) CollectAnswers();
   return read;
 }
 
 void OpenSslStream::Say(absl::string_view bytes) {
+  const OpenSslUse use;
+  if (!use.ok()) return Fail(kOpenSslIsGone);
   size_t written = 0;
   ERR_clear_error();
   // Takes all of it: memory has room.
   if (SSL_write_ex(ssl_.get(), bytes.data(), bytes.size(), &written) != 1 ||
       written != bytes.size()) {
-    Fail();
+    Fail(WhatItDid());
   }
   Collect();
 }
@@ -163,21 +181,38 @@ void OpenSslStream::Collect() {
   BIO_reset(out_);
 }
 
-void OpenSslStream::Fail() {
+// Each change of keys that a server asks for is answered, and so is each renegotiation, by a
+// refusal: without a bound one that does not read would make them pile up for ever.
+void OpenSslStream::CollectAnswers() {
+  const size_t before = sealed_.size();
+  Collect();
+  answers_ += sealed_.size() - before;
+  if (answers_ <= kMostAnswers || state_ == State::kFailed) return;
+  Fail("makes this client answer, but does not read the answers");
+}
+
+void OpenSslStream::Sent(size_t size) {
+  sealed_.erase(0, size);
+  answers_ = std::min(answers_, sealed_.size());
+}
+
+void OpenSslStream::Fail(std::string what_it_did) {
   state_ = State::kFailed;
-  failure_ = WhatItDid();
-  ERR_clear_error();
+  failure_ = std::move(what_it_did);
 }
 
 std::string OpenSslStream::WhatItDid() {
-  if (!unverified_.empty()) return absl::StrCat("has a certificate that ", unverified_);
   const int reason = ERR_GET_REASON(ERR_peek_error());
   const std::string error = TakeOpenSslError();
+  if (!unverified_.empty()) return absl::StrCat("has a certificate that ", unverified_);
   if (reason >= SSL_AD_REASON_OFFSET) {  // the server's own
     return absl::StrCat("refused the TLS connection: \"", error, "\"",
                         own_ ? "" : " (this client has no certificate)");
   }
-  if (reason == SSL_R_WRONG_VERSION_NUMBER || reason == SSL_R_HTTP_REQUEST) {
+  // A server that has begun with a handshake or an alert speaks TLS, whatever came later.
+  const bool speaks_tls =
+      absl::StartsWith(first_, "\x16\x03") || absl::StartsWith(first_, "\x15\x03");
+  if (!first_.empty() && !speaks_tls) {
     return absl::StrCat("does not speak TLS: it says \"",
                         absl::CHexEscape(first_.substr(0, kShown / 2)), "\"");
   }

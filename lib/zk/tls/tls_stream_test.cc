@@ -2,8 +2,14 @@
 //
 // A client's TLS and a server's, in memory.
 
+#include <openssl/conf.h>
+#include <openssl/crypto.h>
+#include <unistd.h>
+
+#include <atomic>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -130,6 +136,30 @@ TEST_F(TlsStreamTest, AChangeOfKeysIsAnsweredWithoutLosingAnything) {
   EXPECT_EQ(server.heard(), "yyyyy");
 }
 
+TEST_F(TlsStreamTest, AServerThatAsksForNewKeysAndDoesNotReadIsLeft) {
+  const auto client = Connect(Options(), {"localhost"});
+  TlsServerEnd server(authority_.Issue());
+  Talk(*client, server);
+  for (int i = 0; i < 10'000; ++i) {  // one that reads may ask as often as it likes
+    server.ChangeKeys();
+    ASSERT_EQ(Talk(*client, server), "");
+  }
+  ASSERT_EQ(client->state(), State::kEstablished) << client->failure();
+  const std::string much(1 << 20, 'x');
+  client->Say(much);  // does not count: the server has not made the client say so
+  for (int i = 0; i < 10'000 && client->state() == State::kEstablished; ++i) {
+    server.ChangeKeys();
+    client->Hear(server.TakeUnsent());
+    EXPECT_EQ(Read(*client), "");
+    if (i == 100) {
+      EXPECT_EQ(client->state(), State::kEstablished);
+    }
+  }
+  EXPECT_EQ(client->state(), State::kFailed);
+  EXPECT_EQ(client->failure(), "makes this client answer, but does not read the answers");
+  EXPECT_LT(client->unsent().size(), much.size() + 120'000);
+}
+
 TEST_F(TlsStreamTest, AGoodbyeEndsTheStreamBehindWhatWasSaid) {
   const auto client = Connect(Options(), {"localhost"});
   TlsServerEnd server(authority_.Issue());
@@ -139,6 +169,28 @@ TEST_F(TlsStreamTest, AGoodbyeEndsTheStreamBehindWhatWasSaid) {
   EXPECT_EQ(Talk(*client, server), "last words");
   EXPECT_EQ(client->state(), State::kClosed);
   EXPECT_EQ(client->failure(), "");
+}
+
+// The threads of loops are not ended at exit(), when OpenSSL frees what they use if the program has
+// initialised it before this library.
+TEST_F(TlsStreamTest, NothingOfOpenSslIsUsedWhileTheProcessExits) {
+  const TlsOptions options = Options();
+  const auto exit_amid_handshakes = [&options] {
+    std::atomic<int> handshakes = 0;
+    for (int i = 0; i < 4; ++i) {
+      std::thread([&handshakes, context = *TlsContext::Open(options)] {
+        for (;; ++handshakes) (void)context->Connect({"localhost"});
+      }).detach();
+    }
+    while (handshakes < 20) std::this_thread::yield();
+    OPENSSL_cleanup();  // as exit() does
+    const int before = handshakes;
+    while (handshakes < before + 1000) std::this_thread::yield();
+    _exit(0);
+  };
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EXIT(exit_amid_handshakes(), testing::ExitedWithCode(0), "");
+  }
 }
 
 // ---- which servers are accepted ---------------------------------------------------------------
@@ -171,6 +223,19 @@ TEST_F(TlsStreamTest, WildcardsStandForOneWholeLabel) {
   EXPECT_NE(FailureWith(any, {"example.org"}), "");
   EXPECT_NE(FailureWith(authority_.Issue({.names = "DNS:zk*.example.org"}), {"zk1.example.org"}),
             "");
+}
+
+// To OpenSSL it would be any name below, however deep.
+TEST_F(TlsStreamTest, ANameThatBeginsWithADotIsNone) {
+  auto context = TlsContext::Open(Options());
+  ASSERT_TRUE(context.ok()) << context.status();
+  for (const char* name : {".example.org", ".example.org%eth0", ".", "..", ".:", "%eth0"}) {
+    for (const auto& hosts :
+         std::vector<std::vector<std::string>>{{name}, {"zk1", name}, {name, "10.0.0.1"}}) {
+      EXPECT_EQ((*context)->Connect(hosts).status().code(), absl::StatusCode::kInvalidArgument)
+          << name;
+    }
+  }
 }
 
 TEST_F(TlsStreamTest, ACommonNameCountsForNothing) {
@@ -250,6 +315,32 @@ TEST_F(TlsStreamTest, OldVersionsAreRefused) {
   EXPECT_THAT(client->failure(), HasSubstr("version"));
 }
 
+// A configuration that allows every cipher, as OPENSSL_CONF may.
+class EveryCipherIsAllowed {
+ public:
+  explicit EveryCipherIsAllowed(const TlsFiles& files) {
+    const std::string path = files.Write("openssl.cnf",
+                                         "openssl_conf = all\n"
+                                         "[all]\nssl_conf = every\n"
+                                         "[every]\nsystem_default = one\n"
+                                         "[one]\nCipherString = ALL:eNULL:@SECLEVEL=0\n");
+    EXPECT_EQ(CONF_modules_load_file(path.c_str(), nullptr, 0), 1);
+  }
+  ~EveryCipherIsAllowed() { CONF_modules_finish(); }
+};
+
+TEST_F(TlsStreamTest, NoConfigurationAllowsAServerWithoutACertificateOrAConnectionInTheClear) {
+  const EveryCipherIsAllowed configured(files_);
+  for (const char* ciphers : {"aNULL:@SECLEVEL=0", "eNULL:!aNULL:@SECLEVEL=0"}) {
+    const auto client = Connect(Options(), {"localhost"});
+    TlsServerEnd server(authority_.Issue(), {.only_1_2 = true, .ciphers = ciphers});
+    Talk(*client, server);
+    EXPECT_EQ(client->state(), State::kFailed) << ciphers;
+    EXPECT_FALSE(server.established()) << ciphers;
+  }
+  EXPECT_EQ(FailureWith(authority_.Issue(), {"localhost"}), "");
+}
+
 // ---- what servers ask for ---------------------------------------------------------------------
 
 TEST_F(TlsStreamTest, AServerThatAsksGetsTheClientsCertificate) {
@@ -287,6 +378,19 @@ TEST_F(TlsStreamTest, WhatIsNoTlsIsShown) {
   client->Hear("220 mail.example.org ESMTP Postfix\r\n");
   EXPECT_EQ(client->state(), State::kFailed);
   EXPECT_EQ(client->failure(), "does not speak TLS: it says \"220 mail.example.org ESMTP Postf\"");
+}
+
+TEST_F(TlsStreamTest, AGarbledRecordOfAServerThatSpokeTlsIsCalledThat) {
+  const auto client = Connect(Options(), {"localhost"});
+  TlsServerEnd server(authority_.Issue());
+  Talk(*client, server);
+  server.Say("an answer");
+  std::string sealed = server.TakeUnsent();
+  sealed[1] ^= 0x40;  // its version
+  client->Hear(sealed);
+  EXPECT_EQ(Read(*client), "");
+  EXPECT_EQ(client->state(), State::kFailed);
+  EXPECT_EQ(client->failure(), "broke the rules of TLS: wrong version number");
 }
 
 TEST_F(TlsStreamTest, NoByteOfAnEstablishedStreamCanBeChanged) {
