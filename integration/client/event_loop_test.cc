@@ -211,13 +211,6 @@ TEST_F(ShortageTest, LaterOnALackOfDescriptorsOnlyDelaysTheReconnection) {
   child.Wait();
 }
 
-// Root has no limit of threads, so a child of root becomes another user.
-void AllowNoMoreThreads() {
-  ASSERT_TRUE(geteuid() != 0 || setresuid(65534, 65534, 65534) == 0);
-  const rlimit limit{1, 1};
-  ASSERT_EQ(setrlimit(RLIMIT_NPROC, &limit), 0);
-}
-
 TEST_F(ShortageTest, WithoutAThreadConnectSaysSoToo) {
   RunInForkedChild([] {
     AllowNoMoreThreads();

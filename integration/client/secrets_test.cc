@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <array>
@@ -23,12 +24,14 @@
 #include <gmock/gmock.h>
 
 #include "integration/fixtures/client_fixture.h"
+#include "integration/fixtures/forked_child.h"
 #include "lib/base/unique_fd.h"
 
 namespace zkrecipes::integration {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 constexpr uint8_t kMask = 0x5a;
 
@@ -114,6 +117,29 @@ std::vector<std::string> Places(std::span<const Password> passwords) {
 
 std::vector<std::string> Places(const Password& password) { return Places({&password, 1}); }
 
+// So long that what frees or reuses its memory leaves some of it: each piece is searched for. A
+// piece is longer than a register: the dynamic linker saves on the stack all those that copied the
+// password last.
+class LongPassword {
+ public:
+  LongPassword() {
+    std::minstd_rand random(7);
+    for (char& c : masked_) c = static_cast<char>(('a' + random() % 26) ^ kMask);
+  }
+  Password whole() const { return Password(masked_.data(), masked_.size()); }
+  std::vector<Password> pieces() const {
+    std::vector<Password> pieces;
+    for (size_t at = 0; at < masked_.size(); at += kPiece) {
+      pieces.emplace_back(masked_.data() + at, kPiece);
+    }
+    return pieces;
+  }
+
+ private:
+  static constexpr size_t kPiece = 80;
+  std::array<char, 10 * kPiece> masked_;
+};
+
 class SecretsTest : public ClientTest {
  protected:
   // With the parent of all paths open to everybody, whichever test makes it.
@@ -181,15 +207,9 @@ TEST_F(SecretsTest, NoneIsLeftInMemoryOrInAMessage) {
   for (const Password& password : kPasswords) EXPECT_FALSE(password.IsIn(said_)) << said_;
 }
 
-// So long that what frees or reuses its memory leaves some of it: each piece is searched for. A
-// piece is longer than a register, of which the dynamic linker saves those that copied the password
-// last.
 TEST_F(SecretsTest, NoneIsLeftOfAClientThatNeverConnects) {
-  constexpr size_t kPiece = 80;
-  std::array<char, 10 * kPiece> masked;
-  std::minstd_rand random(7);
-  for (char& c : masked) c = static_cast<char>(('a' + random() % 26) ^ kMask);
-  const Password password(masked.data(), masked.size());
+  const LongPassword long_one;
+  const Password password = long_one.whole();
   ClientOptions options = {.servers = "127.0.0.1:1"};
   options.digest_credentials.reserve(1);
   password.AddTo(options.digest_credentials);
@@ -202,11 +222,24 @@ TEST_F(SecretsTest, NoneIsLeftOfAClientThatNeverConnects) {
   const auto wrong = Client::Connect(std::move(invalid));
   EXPECT_EQ(wrong.status().code(), absl::StatusCode::kInvalidArgument) << wrong.status();
   EXPECT_FALSE(password.IsIn(wrong.status().ToString()));
-  std::vector<Password> pieces;
-  for (size_t at = 0; at < masked.size(); at += kPiece) {
-    pieces.emplace_back(masked.data() + at, kPiece);
-  }
-  EXPECT_TRUE(Eventually([&] { return Places(pieces).empty(); }));
+  EXPECT_TRUE(Eventually([&] { return Places(long_one.pieces()).empty(); }));
+}
+
+TEST_F(SecretsTest, NoneIsLeftOfACallForWhichThereIsNoThread) {
+  RunInForkedChild([] {
+    const LongPassword password;
+    AllowNoMoreThreads();
+    prctl(PR_SET_DUMPABLE, 1);  // without it the memory is not that of this user
+    ClientOptions options = {.servers = "127.0.0.1:1", .executor = InlineExecutor()};
+    options.digest_credentials.reserve(1);
+    password.whole().AddTo(options.digest_credentials);
+    EXPECT_FALSE(Places(password.pieces()).empty()) << "it is searched for where it is";
+    absl::StatusCode code = absl::StatusCode::kOk;
+    Client::ConnectAsync(std::move(options), {absl::Seconds(5)},
+                         [&code](const auto& client) { code = client.status().code(); });
+    EXPECT_EQ(code, absl::StatusCode::kResourceExhausted);
+    EXPECT_THAT(Places(password.pieces()), IsEmpty());
+  });
 }
 
 // ZooKeeper refuses no digest: a wrong password is another user.

@@ -91,6 +91,7 @@ void Client::ConnectAsync(ClientOptions options, WaitOptions wait, ConnectDone d
   try {
     std::thread([call] { call->Answer(Connect(std::move(call->options), call->wait)); }).detach();
   } catch (const std::system_error& error) {
+    const session::client::WipeCredentials wipe(call->options);
     call->Answer(absl::ResourceExhaustedError(
         absl::StrCat("cannot start a thread to connect: ", error.what())));
   }
