@@ -110,6 +110,13 @@ void Everyday::NoteTrouble() {
 }
 
 bool Everyday::HasSettled(base::BootTime granted) const {
+  // A session timeout without trouble, whatever was before.
+  base::BootTime since = granted;
+  for (const base::BootTime trouble : troubles_) {
+    if (trouble - since >= session_timeout_) return true;
+    since = std::max(since, trouble);
+  }
+  if (now() - since >= session_timeout_) return true;
   const absl::Duration calm = session_timeout_ * kCalm;
   const base::BootTime settled = granted + calm;
   return now() >= settled && std::ranges::none_of(troubles_, [&](base::BootTime trouble) {

@@ -40,7 +40,7 @@ class Everyday {
   void ReachAll();  // from every process
 
   // Whether a lease that was granted then has settled: half a session timeout before and after its
-  // grant were calm.
+  // grant were calm, or a whole one since.
   bool HasSettled(base::BootTime granted) const;
 
   absl::Duration session_timeout() const { return session_timeout_; }

@@ -143,9 +143,10 @@ void LockWorld::CheckIsAvailable() {
     Break("lost a session", absl::StrCat("process ", &process - processes_.data()));
   }
   for (const auto& bid : slots_) {
-    if (bid == nullptr || !bid->lease.has_value()) continue;
+    if (bid == nullptr || !bid->lease.has_value() || bid->excused) continue;
     if (bid->lease->state() != Lease::State::kLost) continue;
-    if (everyday_->HasSettled(bid->granted)) Break("lost a lease", bid->lease->node());
+    bid->excused = !everyday_->HasSettled(bid->granted);
+    if (!bid->excused) Break("lost a lease", bid->lease->node());
   }
 }
 
