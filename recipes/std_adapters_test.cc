@@ -7,6 +7,7 @@
 #include "zkrecipes/std_adapters.h"
 
 #include <chrono>
+#include <cmath>
 #include <concepts>
 #include <mutex>
 #include <thread>
@@ -69,6 +70,18 @@ static_assert(TimedLockable<DistributedSharedMutex> && SharedTimedLockable<Distr
 static_assert(Pinned<DistributedSharedMutex>);
 static_assert(noexcept(std::declval<DistributedMutex&>().unlock()));
 static_assert(noexcept(std::declval<DistributedSharedMutex&>().unlock_shared()));
+
+// Time stands still, so a call that waits for the other holder never returns.
+TEST(StdAdapters, ATimeThatIsLongOverOrNoNumberIsATry) {
+  InMemoryEnsemble ensemble;
+  const auto client = *ensemble.Connect();
+  DistributedMutex mutex(client, "/locks/ledger");
+  const auto other = *ensemble.Connect();
+  const Lease lease = *Lock(other, "/locks/ledger").Acquire();
+  EXPECT_FALSE(mutex.try_lock_until(SteadyPoint::min()));
+  EXPECT_FALSE(mutex.try_lock_until(SystemPoint::min()));
+  EXPECT_FALSE(mutex.try_lock_for(std::chrono::duration<double>(NAN)));
+}
 
 TEST(StdAdaptersDeathTest, OnlyTheThreadThatHoldsAMutexMayUnlockIt) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");

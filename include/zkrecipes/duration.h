@@ -5,6 +5,8 @@
 
 #include <chrono>
 #include <concepts>
+#include <cstdint>
+#include <limits>
 
 #include "absl/time/time.h"
 
@@ -19,10 +21,11 @@ namespace [[gnu::visibility("default")]] zkrecipes {
 class Duration {
  public:
   constexpr Duration(absl::Duration value) : value_(value) {}  // NOLINT: implicit
-  // A value beyond absl's range, such as std::chrono::hours::max(), becomes infinite.
+  // A value beyond absl's range, such as std::chrono::hours::max(), becomes infinite. One that is
+  // not a number becomes negative without bound, which is valid nowhere.
   template <typename Rep, typename Period>
   Duration(std::chrono::duration<Rep, Period> value)  // NOLINT: implicit
-      : value_(absl::Seconds(Period::num) * value.count() / Period::den) {}
+      : value_(From(value.count(), Period::num, Period::den)) {}
 
   constexpr operator absl::Duration() const { return value_; }  // NOLINT: implicit
 
@@ -33,6 +36,16 @@ class Duration {
   }
 
  private:
+  template <typename Rep>
+  static absl::Duration From(Rep count, int64_t num, int64_t den) {
+    if constexpr (std::unsigned_integral<Rep>) {
+      // absl multiplies by an int64_t.
+      if (count > uint64_t{std::numeric_limits<int64_t>::max()}) return absl::InfiniteDuration();
+    }
+    if (count != count) return -absl::InfiniteDuration();  // NOLINT: not a number
+    return absl::Seconds(num) * count / den;
+  }
+
   absl::Duration value_;
 };
 

@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 
 #include "zkrecipes/client.h"
+#include "zkrecipes/duration.h"
 #include "zkrecipes/lease.h"
 #include "zkrecipes/lock.h"
 #include "zkrecipes/read_write_lock.h"
@@ -64,11 +65,11 @@ class AdapterBase {
   // False if it was not acquired in time, for any reason. Zero or less: the same as try_lock.
   template <typename Rep, typename Period>
   bool try_lock_for(const std::chrono::duration<Rep, Period>& timeout) {
-    return TryLockFor(Mode::kExclusive, ToAbsl(timeout));
+    return TryLockFor(Mode::kExclusive, Duration(timeout));
   }
   // `point`'s clock is read once, at the start; setting that clock later changes nothing.
-  template <typename Clock, typename Duration>
-  bool try_lock_until(const std::chrono::time_point<Clock, Duration>& point) {
+  template <typename Clock, typename Since>
+  bool try_lock_until(const std::chrono::time_point<Clock, Since>& point) {
     return TryLockFor(Mode::kExclusive, Until(point));
   }
 
@@ -96,14 +97,11 @@ class AdapterBase {
   bool TryLock(Mode mode);
   bool TryLockFor(Mode mode, absl::Duration timeout);
 
-  // A double can hold any duration, with fewer digits.
-  template <typename Rep, typename Period>
-  static absl::Duration ToAbsl(const std::chrono::duration<Rep, Period>& duration) {
-    return absl::Seconds(std::chrono::duration<double>(duration).count());
-  }
-  template <typename Clock, typename Duration>
-  static absl::Duration Until(const std::chrono::time_point<Clock, Duration>& point) {
-    return ToAbsl(point - Clock::now());
+  // Subtracted as absl's durations, which saturate: a difference of std's may overflow.
+  template <typename Clock, typename Since>
+  static absl::Duration Until(const std::chrono::time_point<Clock, Since>& point) {
+    return absl::Duration(Duration(point.time_since_epoch())) -
+           absl::Duration(Duration(Clock::now().time_since_epoch()));
   }
 
  private:
@@ -137,10 +135,10 @@ class DistributedSharedMutex : public internal::AdapterBase {
   bool try_lock_shared() { return TryLock(Mode::kShared); }
   template <typename Rep, typename Period>
   bool try_lock_shared_for(const std::chrono::duration<Rep, Period>& timeout) {
-    return TryLockFor(Mode::kShared, ToAbsl(timeout));
+    return TryLockFor(Mode::kShared, Duration(timeout));
   }
-  template <typename Clock, typename Duration>
-  bool try_lock_shared_until(const std::chrono::time_point<Clock, Duration>& point) {
+  template <typename Clock, typename Since>
+  bool try_lock_shared_until(const std::chrono::time_point<Clock, Since>& point) {
     return TryLockFor(Mode::kShared, Until(point));
   }
   void unlock_shared() noexcept { unlock(); }

@@ -43,14 +43,11 @@ absl::Duration AnyUpTo(absl::Duration longest, uint64_t random_bits) {
 }
 
 absl::Duration Jittered(absl::Duration longest, uint64_t random_bits) {
-  constexpr double kTwiceTheRange = 36893488147419103232.0;
-  const auto nanos = static_cast<double>(absl::ToInt64Nanoseconds(longest));
-  const double share = 0.5 + static_cast<double>(random_bits) / kTwiceTheRange;
-  return absl::Nanoseconds(static_cast<int64_t>(nanos * share));
+  return longest / 2 + AnyUpTo(longest / 2, random_bits);
 }
 
 absl::Duration Doubled(absl::Duration first, absl::Duration longest, int failures) {
-  constexpr int kMostDoublings = 10;  // a thousand times `first`, and no overflow
+  constexpr int kMostDoublings = 62;  // as many as fit; the product saturates
   return std::min(longest, first * (int64_t{1} << std::min(failures, kMostDoublings)));
 }
 

@@ -45,6 +45,8 @@ TEST(Doubled, GrowsUpToTheLongestAndStaysThere) {
     EXPECT_EQ(Doubled(absl::Milliseconds(50), absl::Milliseconds(500), failures++),
               absl::Milliseconds(limit));
   }
+  EXPECT_EQ(Doubled(absl::Milliseconds(1), absl::Seconds(10), 13), absl::Milliseconds(8192));
+  EXPECT_EQ(Doubled(absl::Milliseconds(1), absl::Seconds(10), 14), absl::Seconds(10));
   EXPECT_EQ(Doubled(absl::Milliseconds(50), absl::Milliseconds(500), 10'000),
             absl::Milliseconds(500));
 }

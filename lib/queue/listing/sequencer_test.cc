@@ -3,7 +3,10 @@
 #include "zkrecipes/sequencer.h"
 
 #include <chrono>
+#include <cmath>
+#include <cstdint>
 #include <limits>
+#include <ratio>
 #include <set>
 #include <string>
 #include <unordered_set>
@@ -60,6 +63,11 @@ TEST(Duration, IsAbslsOrTheStandardLibrarys) {
   EXPECT_EQ(absl::Duration(Duration(std::chrono::hours(-2))), -absl::Hours(2));
   EXPECT_EQ(absl::Duration(Duration(3ns)), absl::Nanoseconds(3));
   EXPECT_EQ(absl::Duration(Duration(std::chrono::hours::max())), absl::InfiniteDuration());
+  using Unsigned = std::chrono::duration<uint64_t, std::milli>;
+  EXPECT_EQ(absl::Duration(Duration(Unsigned::max())), absl::InfiniteDuration());
+  EXPECT_EQ(absl::Duration(Duration(Unsigned(7))), absl::Milliseconds(7));
+  EXPECT_EQ(absl::Duration(Duration(std::chrono::duration<double>(NAN))),
+            -absl::InfiniteDuration());
 }
 
 TEST(Sequencer, IsWrittenAndReadBack) {
