@@ -2,7 +2,9 @@
 
 #include "zkrecipes/event_listener.h"
 
+#include <cstdlib>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,7 +13,9 @@
 #include "gmock/gmock.h"
 
 #include "lib/base/executor_fixture.h"
+#include "lib/base/one_shot.h"
 #include "lib/queue/acquire/acquisition.h"
+#include "lib/session/subscriber.h"
 #include "recipes/lock_fixture.h"
 #include "testing/memory/tree.h"
 
@@ -69,6 +73,34 @@ class EventListenerTest : public LockInMemoryTest {
   }
   const std::shared_ptr<Diary> diary_ = std::make_shared<Diary>();
 };
+
+TEST_F(EventListenerTest, IsToldThatAClosedClientWasNotGranted) {
+  auto user = StartTelling();
+  internal::ClientAccess::Core(*user->client)
+      ->Close(std::make_shared<base::OneShot<absl::Status>>());
+  PassTime(absl::Seconds(1));
+  Acquire(*user);
+  EXPECT_THAT(diary_->Take(), ElementsAre("/locks/q not granted after 0: FAILED_PRECONDITION"));
+}
+
+// Otherwise later news would wait for it for ever, or an acquire of another user throw.
+TEST(UserCodeDeathTest, ACallbackThatThrowsEndsTheProcessWhateverItsExecutorCatches) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  class Catches : public Executor {
+   public:
+    void Execute(absl::AnyInvocable<void() &&> task) override {
+      try {
+        std::move(task)();
+      } catch (const std::runtime_error&) {
+        exit(0);
+      }
+    }
+  };
+  const auto throws = [](int) { throw std::runtime_error("thrown"); };
+  const std::shared_ptr<Executor> executor = std::make_shared<Catches>();
+  EXPECT_DEATH(std::make_shared<session::Subscriber<int>>(executor, throws)->Tell(1), "thrown");
+  EXPECT_DEATH(executor->Execute([&] { InlineExecutor()->Execute([&] { throws(1); }); }), "thrown");
+}
 
 TEST_F(EventListenerTest, HearsOfAWaitAndOfWhatComesOfIt) {
   auto first = StartHolder();

@@ -173,7 +173,15 @@ absl::StatusOr<std::optional<Leader>> LeaderElection::CurrentLeader(const WaitOp
 
 absl::StatusOr<std::vector<ContenderInfo>> LeaderElection::Candidates(
     const WaitOptions& wait) const {
-  return ListContenders(*client_, path(), wait);
+  if (absl::Status wrong = zk::ValidatePath("path", path()); !wrong.ok()) return wrong;
+  const auto& core = ClientAccess::Core(*client_);
+  const auto nodes = queue::call::AskUntilAnswered<queue::listing::Nodes>(
+      *core, "list " + path(), wait,
+      [parent = core->name_space().ToServer(path())](session::Session& session, auto done) {
+        queue::listing::ReadQueue(session, parent, std::move(done));
+      });
+  if (!nodes.ok()) return nodes.status();
+  return queue::listing::DescribeQueue(*nodes, /*candidates=*/true);
 }
 
 Subscription LeaderElection::Observe(
@@ -205,15 +213,18 @@ absl::Status LeaderElection::Lead(const std::stop_token& stop, LeadershipWork& w
 }
 
 absl::Status LeaderElection::RunWhileLeading(std::stop_token stop, LeadershipWork work,
-                                             const RunOptions& options) const {
-  const ClientCore& core = *ClientAccess::Core(*client_);
+                                             const RunOptions& given) const {
+  // Copies: the work may destroy this election, and what has the options.
+  const LeaderElection self = *this;
+  const RunOptions options = given;
+  const ClientCore& core = *ClientAccess::Core(*self.client_);
   if (absl::Status wrong = CheckPauses(options); !wrong.ok()) return wrong;
   int pauses = 0;
   absl::Status last = absl::OkStatus();  // of the last release, if the last campaign was won
   while (!stop.stop_requested()) {
     const base::BootTime began = core.Now();
     bool worked = false;
-    absl::Status status = Lead(stop, work, options.wait_for_proof, worked);
+    absl::Status status = self.Lead(stop, work, options.wait_for_proof, worked);
     // A refusal that time does not mend, such as a missing permission, ends it at once.
     if (!status.ok() && !MayCampaignAgain(status)) return status;
     last = worked ? status : absl::OkStatus();

@@ -46,6 +46,7 @@ struct ContenderInfo {
 //   DeadlineExceeded, Unavailable, Cancelled   not answered in time; Unavailable: without a
 //                                              connection
 //   PermissionDenied    the ACL does not let this client read the path
+//   ResourceExhausted   the list of its children is longer than the 64 MiB that a client reads
 //   Unauthenticated     the server refused the client's credentials
 //   FailedPrecondition  the client is closed, or belongs to the parent process; this is its I/O
 //                       thread

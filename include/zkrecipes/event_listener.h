@@ -21,8 +21,9 @@ namespace [[gnu::visibility("default")]] zkrecipes {
 // Calls run on the client's executor (but see AtOnce), without a lock of the library held. The
 // calls about one acquire come in order and never overlap; those about different acquires may
 // overlap. An event arrives after the fact, later by the time that a thread takes to wake up; ask
-// the lease itself for what must be known in time. `path` is the recipe's, as the user gave it;
-// times are measured by a clock that also counts suspended time.
+// the lease itself for what must be known in time. A call that throws ends the process
+// (std::terminate). `path` is the recipe's, as the user gave it; times are measured by a clock that
+// also counts suspended time.
 class EventListener {
  public:
   EventListener() = default;
@@ -49,7 +50,8 @@ class EventListener {
   // `session`: the id of the lease's session, as the servers' logs have it.
   virtual void OnGranted(const Sequencer& lease, int64_t session, absl::Duration after);
   // The acquire has ended without a lease, with this status: the last call about it. Also if a
-  // lease was granted too late. Not for invalid arguments.
+  // lease was granted too late. Not for a call that is refused before it asks for anything:
+  // for its arguments, its thread or process, or an upgrade or downgrade whose lease has ended.
   virtual void OnNotGranted(const std::string& path, const absl::Status& why, absl::Duration after);
 
   // The lease is kSuspect, and kHeld again. The state is checked with every change of the

@@ -201,7 +201,8 @@ struct SharedPool {
 
 class Inline : public Executor {
  public:
-  void Execute(Task task) override { std::move(task)(); }
+  // A task that throws ends the process, as on a thread of its own.
+  void Execute(Task task) noexcept override { std::move(task)(); }
 };
 
 }  // namespace

@@ -57,7 +57,9 @@ class Subscriber : public std::enable_shared_from_this<Subscriber<News>> {
   }
 
  private:
-  void Run() {
+  // A callback that throws ends the process, whatever the executor catches: later news would wait
+  // for it for ever.
+  void Run() noexcept {
     std::deque<News> next;
     while (Next(next)) callback_(std::move(next.front()));
   }

@@ -152,8 +152,9 @@ std::vector<Method> Methods() {
   using S = Scene&;
   using enum absl::StatusCode;
   const Codes wait = {kInvalidArgument, kFailedPrecondition, kDeadlineExceeded, kCancelled};
-  const Codes ask = With(wait, {kUnavailable, kPermissionDenied, kUnauthenticated});
-  const Codes acquire = With(ask, {kAborted, kResourceExhausted});
+  const Codes ask =
+      With(wait, {kUnavailable, kPermissionDenied, kUnauthenticated, kResourceExhausted});
+  const Codes acquire = With(ask, {kAborted});
   const Codes attempt = With(acquire, {kAlreadyExists});
   const Codes write = With(attempt, {kNotFound, kInternal});
   const Codes verify = With(wait, {kUnavailable, kAborted});

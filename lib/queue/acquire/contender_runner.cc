@@ -49,12 +49,11 @@ ContenderRunner::ContenderRunner(std::shared_ptr<internal::ClientCore> core,
       wait_(*core_, *acquisition_, contender_) {}
 
 void ContenderRunner::Start(session::Session* session) {
-  if (session == nullptr) {
-    acquisition_->Settle(absl::FailedPreconditionError("the client is closed"));
-    return;
-  }
   if (acquisition_->queue()->has_listeners()) notifier_.emplace(*core_, *acquisition_);
-  absl::StatusOr<Room> room = Room::Find(core_->sessions(), candidacy(), acquisition_->path());
+  absl::StatusOr<Room> room = absl::FailedPreconditionError("the client is closed");
+  if (session != nullptr) {
+    room = Room::Find(core_->sessions(), candidacy(), acquisition_->path());
+  }
   if (!room.ok()) {
     acquisition_->Settle(room.status());
     if (notifier_) notifier_->OnMaybeRefused();
@@ -148,7 +147,7 @@ absl::Status ContenderRunner::WithoutEpoch(const absl::Status& why) const {
 void ContenderRunner::OnFailed(const absl::Status& why) {
   const std::shared_ptr<ContenderRunner> alive = self_;
   acquisition_->Settle(why);
-  // Without a session nothing is left on the server, so leaving finishes at once.
+  // Without a session nothing can be deleted: a node goes once the ensemble has expired it.
   On(event::Expired{});
   On(event::Leave{});
 }

@@ -73,8 +73,11 @@ std::string Wait::NodeToCheck() const {
 }
 
 listing::Rivals Wait::RivalsIn(const zk::Names& children) const {
-  return listing::RivalsIn(children, zk::NodeName(contender_.node()),
-                           contender_.candidacy().follows.node);
+  const machine::Candidacy& candidacy = contender_.candidacy();
+  listing::Rivals rivals =
+      listing::RivalsIn(children, zk::NodeName(contender_.node()), candidacy.follows.node);
+  rivals.candidates = candidacy.mode == machine::Mode::kLeader;
+  return rivals;
 }
 
 // The answer has to come at the deadline, so the names in it are asked for before. Not by the

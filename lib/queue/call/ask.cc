@@ -13,6 +13,11 @@ std::shared_ptr<const Barrier> SendBarrier(session::Session& session) {
   return barrier;
 }
 
+absl::Status AskedStatus(zk::Code code, absl::string_view operation, absl::string_view path) {
+  const absl::Status status = zk::ToStatus(code, operation, path);
+  return code == zk::Code::kThrottled ? absl::UnavailableError(status.message()) : status;
+}
+
 void ReadBehindBarrier(session::Session& session, const std::string& node,
                        absl::AnyInvocable<void(const std::optional<zk::Reply>&) &&> done) {
   session.Send(zk::Get{node}, [&session, node, barrier = SendBarrier(session),

@@ -37,6 +37,10 @@ std::shared_ptr<const Barrier> SendBarrier(session::Session& session);
 void ReadBehindBarrier(session::Session& session, const std::string& node,
                        absl::AnyInvocable<void(const std::optional<zk::Reply>&) &&> done);
 
+// ToStatus of what the ensemble answers to an Ask; Unavailable if the server throttled it, so that
+// it is asked again.
+absl::Status AskedStatus(zk::Code code, absl::string_view operation, absl::string_view path);
+
 template <typename T>
 using Ask = std::function<void(session::Session& session, Done<absl::StatusOr<T>> done)>;
 

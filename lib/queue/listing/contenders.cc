@@ -48,7 +48,7 @@ bool SameMode(queue::machine::Mode mode, GrantMode granted) {
 absl::StatusOr<bool> Judge(const Sequencer& sequencer, const zk::Reply& listing,
                            const zk::Reply& node) {
   if (listing.code != zk::Code::kOk && listing.code != zk::Code::kNoNode) {
-    return zk::ToStatus(listing.code, "list", sequencer.path());
+    return queue::call::AskedStatus(listing.code, "list", sequencer.path());
   }
   const absl::string_view own = zk::NodeName(sequencer.node);
   const auto name = queue::machine::ParseNodeName(own);
@@ -58,7 +58,7 @@ absl::StatusOr<bool> Judge(const Sequencer& sequencer, const zk::Reply& listing,
     return absl::PermissionDeniedError(
         absl::StrCat("check ", sequencer.node, ": its ACL does not let this client read it"));
   }
-  if (node.code != zk::Code::kOk) return zk::ToStatus(node.code, "get", sequencer.node);
+  if (node.code != zk::Code::kOk) return queue::call::AskedStatus(node.code, "get", sequencer.node);
   const int64_t token = queue::listing::TokenIn(name->mode, node.data).value_or(node.stat.czxid);
   if (token != sequencer.token.value() || !SameMode(name->mode, sequencer.mode)) return false;
   // The node is the grant's. It holds unless another contender is in front of it: an upgraded
@@ -95,9 +95,14 @@ absl::StatusOr<bool> CheckSequencer(Client& client, const Sequencer& sequencer,
   if (sequencer.node.empty()) {
     return absl::InvalidArgumentError("check: the sequencer is empty");
   }
-  // A user may have made it by hand, of whatever is no path: "a/b", "/a//b".
+  // A user may have made it by hand, of whatever is no path: "a/b", or "/a//b", which reads as a
+  // node of a namespace.
   const auto parsed = Sequencer::Parse(sequencer.ToString());
   if (!parsed.ok()) return parsed.status();
+  if (*parsed != sequencer) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "check: the sequencer's node ", zk::Quoted(sequencer.node), " must not contain \"//\""));
+  }
   return AskUntilAnswered<bool>(*internal::ClientAccess::Core(client), "check " + sequencer.node,
                                 wait, [sequencer](session::Session& session, auto done) {
                                   AskStanding(session, sequencer, std::move(done));
@@ -122,7 +127,7 @@ absl::Status BreakContender(Client& client, const std::string& path, FencingToke
     session.Send(zk::Delete{node}, [node, done = std::move(done)](const zk::Reply& reply) mutable {
       const bool gone = reply.code == zk::Code::kOk || reply.code == zk::Code::kNoNode;
       if (gone) return std::move(done)(true);
-      std::move(done)(zk::ToStatus(reply.code, "delete", node));
+      std::move(done)(queue::call::AskedStatus(reply.code, "delete", node));
     });
   };
   // Listing and deletion share the caller's timeout.

@@ -20,14 +20,15 @@ namespace {
 
 // A downgraded writer's node carries the token of the lease before it; for all others it is the
 // czxid.
-ContenderInfo Describe(const machine::ListedNode& node, const machine::NodeName& name) {
+ContenderInfo Describe(const machine::ListedNode& node, const machine::NodeName& name,
+                       bool candidates) {
   ContenderInfo info;
   info.mode = GrantModeOf(name.mode);
   info.token = FencingToken(TokenIn(name.mode, node.data).value_or(node.stat.czxid));
   info.node_czxid = node.stat.czxid;
   info.node = node.name;
   info.session = node.stat.ephemeral_owner;
-  info.owner = ParseOwner(name.mode, node.data);
+  info.owner = ParseOwner(candidates ? machine::Mode::kLeader : name.mode, node.data);
   info.dialect =
       name.dialect == machine::Dialect::kKazoo ? NameDialect::kKazoo : NameDialect::kCurator;
   info.since = absl::FromUnixMillis(node.stat.ctime_ms);
@@ -49,7 +50,7 @@ struct Reading {
     } else if (reply.code == zk::Code::kNoNode) {
       node.name.clear();                           // no contender any more
     } else if (reply.code != zk::Code::kNoAuth) {  // listed by its name alone
-      error = zk::ToStatus(reply.code, "get", node.name);
+      error = call::AskedStatus(reply.code, "get", node.name);
     }
     // Once, whichever of the answers failed.
     if (--unanswered == 0) Finish();
@@ -74,7 +75,7 @@ void ReadNodes(session::Session& session, const std::string& parent,
 
 }  // namespace
 
-std::vector<ContenderInfo> DescribeQueue(const Nodes& nodes) {
+std::vector<ContenderInfo> DescribeQueue(const Nodes& nodes, bool candidates) {
   std::vector<std::pair<machine::NodeName, const machine::ListedNode*>> queue;
   for (const machine::ListedNode& node : nodes) {
     if (auto name = machine::ParseNodeName(node.name)) queue.emplace_back(*std::move(name), &node);
@@ -91,7 +92,7 @@ std::vector<ContenderInfo> DescribeQueue(const Nodes& nodes) {
     if (!first_writer && name.mode != machine::Mode::kShared) first_writer = name.sequence;
     // The admission rules, as in ViewQueue, for the whole queue in one pass.
     const auto& blocker = name.mode == machine::Mode::kShared ? first_writer : first;
-    ContenderInfo info = Describe(*node, name);
+    ContenderInfo info = Describe(*node, name, candidates);
     info.position = static_cast<int>(infos.size());
     info.holds = !(blocker.has_value() && *blocker < name.sequence);
     infos.push_back(std::move(info));
@@ -105,7 +106,7 @@ void ReadQueue(session::Session& session, const std::string& parent,
   reading->done = std::move(done);
   session.Send(zk::GetChildren{parent}, [&session, parent, reading](const zk::Reply& reply) {
     if (reply.code != zk::Code::kOk && reply.code != zk::Code::kNoNode) {
-      reading->error = zk::ToStatus(reply.code, "list", parent);
+      reading->error = call::AskedStatus(reply.code, "list", parent);
       return reading->Finish();
     }
     for (const absl::string_view child : reply.children) {
@@ -132,7 +133,7 @@ void ReadHead(session::Session& session, const std::string& parent,
   session.Send(zk::GetChildren{parent}, [&session, parent,
                                          done = std::move(done)](const zk::Reply& listing) mutable {
     const bool listed = listing.code == zk::Code::kOk || listing.code == zk::Code::kNoNode;
-    if (!listed) return std::move(done)(zk::ToStatus(listing.code, "list", parent));
+    if (!listed) return std::move(done)(call::AskedStatus(listing.code, "list", parent));
     // Only the head is read: two requests, however long the queue.
     const std::string head = machine::HeadOf(listing.children);
     if (head.empty()) return std::move(done)(Head());
@@ -142,7 +143,7 @@ void ReadHead(session::Session& session, const std::string& parent,
                      return std::move(done)(Head({head, reply.data, reply.stat}));
                    }
                    if (reply.code != zk::Code::kNoNode) {
-                     return std::move(done)(zk::ToStatus(reply.code, "get", head));
+                     return std::move(done)(call::AskedStatus(reply.code, "get", head));
                    }
                    ReadHead(session, parent, std::move(done));  // gone in between
                  });
@@ -159,8 +160,10 @@ constexpr size_t kLongestShown = 80;
 std::string Shown(const std::string& text) { return zk::Printable(text.substr(0, kLongestShown)); }
 
 // Of what the node's data says, else the node's name.
-std::string Process(const machine::ListedNode& node) {
-  const OwnerInfo owner = ParseOwner(machine::ParseNodeName(node.name)->mode, node.data);
+std::string Process(const machine::ListedNode& node, bool candidates) {
+  const machine::Mode mode =
+      candidates ? machine::Mode::kLeader : machine::ParseNodeName(node.name)->mode;
+  const OwnerInfo owner = ParseOwner(mode, node.data);
   std::string host;
   if (!owner.host.empty()) host = absl::StrCat("host ", Shown(owner.host), ", pid ", owner.pid);
   if (owner.id.empty()) return host.empty() ? Shown(node.name) : host;
@@ -183,8 +186,8 @@ Rivals RivalsIn(const zk::Names& children, absl::string_view own_name, absl::str
 }
 
 // The time is the server's, of the node's creation: when the process began to queue, not the grant.
-std::string Holder(const machine::ListedNode& head) {
-  std::string text = absl::StrCat("held by ", Process(head));
+std::string Holder(const machine::ListedNode& head, bool candidates) {
+  std::string text = absl::StrCat("held by ", Process(head, candidates));
   if (head.stat.czxid == 0) return text;
   const absl::Time since = absl::FromUnixMillis(head.stat.ctime_ms);
   absl::StrAppend(&text, ", in the queue since ",
@@ -198,7 +201,8 @@ std::string Describe(const Rivals& rivals) {
   }
   std::string text =
       absl::StrCat("behind ", rivals.count, rivals.count == 1 ? " other" : " others");
-  if (!rivals.head.name.empty()) absl::StrAppend(&text, ", ", Holder(rivals.head));
+  if (!rivals.head.name.empty())
+    absl::StrAppend(&text, ", ", Holder(rivals.head, rivals.candidates));
   return text;
 }
 
@@ -213,7 +217,7 @@ absl::Status BusyStatus(const std::string& path, const Rivals& rivals) {
   }
   std::string more;
   if (rivals.count > 1) more = absl::StrCat("; queued behind it: ", rivals.count - 1);
-  return absl::AlreadyExistsError(absl::StrCat(what, Holder(rivals.head), more));
+  return absl::AlreadyExistsError(absl::StrCat(what, Holder(rivals.head, rivals.candidates), more));
 }
 
 // The head may go, or be unreadable, between listing and get: the message then says less. An answer

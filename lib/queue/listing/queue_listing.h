@@ -23,7 +23,9 @@ using Nodes = std::vector<machine::ListedNode>;
 using Head = std::optional<machine::ListedNode>;  // of a queue; nullopt: it is empty
 
 // Pure: describes a queue's nodes, in queue order. Nodes that are not contenders are left out.
-std::vector<ContenderInfo> DescribeQueue(const Nodes& nodes);
+// `candidates`: it is an election's, so ids are shown as they are, though the nodes may be named as
+// a lock's.
+std::vector<ContenderInfo> DescribeQueue(const Nodes& nodes, bool candidates = false);
 
 // Lists the children of `parent`, then reads the contenders among them, all at once. `done` runs
 // once, on the reactor. Nodes deleted in between are left out; one that this client may not read
@@ -46,6 +48,7 @@ void ReadHead(session::Session& session, const std::string& parent,
 struct Rivals {
   size_t count = 0;
   machine::ListedNode head;  // the first of them; no name: it has gone; no czxid: not read yet
+  bool candidates = false;   // as in DescribeQueue
 
   friend bool operator==(const Rivals&, const Rivals&) = default;
 };
@@ -56,7 +59,7 @@ Rivals RivalsIn(const zk::Names& children, absl::string_view own_name, absl::str
 
 // Pure: "held by ledger-7 (host web3, pid 4711), in the queue since 2026-11-23T14:02:11Z", since
 // nothing on the server says when a waiter became the holder. What strangers wrote is escaped.
-std::string Holder(const machine::ListedNode& head);
+std::string Holder(const machine::ListedNode& head, bool candidates = false);
 
 // Pure, for messages: why a wait was in vain.
 std::string Describe(const Rivals& rivals);

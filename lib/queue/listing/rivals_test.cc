@@ -63,6 +63,8 @@ TEST(Rivals, AreToldWithTheHoldersProcessAndSinceWhenItQueues) {
 TEST(Rivals, AreToldAsFarAsTheHoldersDataSays) {
   EXPECT_THAT(Holder(Head(R"({"host":"web3","pid":4711})")),
               ::testing::StartsWith("held by host web3, pid 4711, "));
+  EXPECT_THAT(Holder(Head("{}\nits value"), /*candidates=*/true),
+              ::testing::StartsWith("held by {}, "));
   EXPECT_THAT(Holder(Head("node-7\nits value", machine::Mode::kLeader)),
               ::testing::StartsWith("held by node-7, "));
   EXPECT_THAT(Holder(Head("")), ::testing::StartsWith(absl::StrCat("held by ", Name(4), ", ")));

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Questions to the ensemble that need no place in a queue.
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gmock/gmock.h"
+
+#include "lib/session/client/client_core.h"
+#include "testing/memory/driver.h"
+#include "zkrecipes/contenders.h"
+#include "zkrecipes/leader_election.h"
+#include "zkrecipes/lock.h"
+#include "zkrecipes/testing/in_memory_ensemble.h"
+
+namespace zkrecipes::testing {
+namespace {
+
+using ::testing::Each;
+
+TEST(CheckSequencer, RefusesANodeThatReadsAsOneOfANamespace) {
+  InMemoryEnsemble ensemble;
+  const Sequencer sequencer = {GrantMode::kExclusive, FencingToken(7), "/x/a//b/c"};
+  EXPECT_EQ(CheckSequencer(**ensemble.Connect(), sequencer, {absl::ZeroDuration()}).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+// Its node may be named as a lock's, whose data is JSON.
+TEST(Candidates, HaveTheIdsThatTheLeaderHas) {
+  const std::string id = R"({"id":"other","host":"h"})";
+  InMemoryEnsemble ensemble;
+  const auto client = *ensemble.Connect();
+  for (const NodeMarker marker : {NodeMarker::kLatch, NodeMarker::kLock, NodeMarker::kWriter}) {
+    const LeaderElection election(client, "/e", {.marker = marker, .candidate = {id}});
+    const Lease lease = *election.Campaign();
+    EXPECT_EQ((*election.CurrentLeader())->owner.id, id);
+    EXPECT_EQ(election.Candidates()->front().owner.id, id);
+    EXPECT_THAT(std::string(election.TryCampaign().status().message()),
+                ::testing::HasSubstr("held by {"));
+  }
+}
+
+TEST(Asking, GoesOnWhileTheServerThrottlesIt) {
+  constexpr char kPath[] = "/q";
+  memory::Driver driver({.traits = {.throttled_of = 7}}, 1, /*own_thread=*/true);
+  std::vector<absl::StatusCode> codes;
+  std::atomic<bool> over = false;
+  std::shared_ptr<Client> client;
+  driver.Do([&](memory::Simulation& simulation) {
+    const auto core = simulation.NewClient(simulation.AddHost());
+    core->Start([](const absl::Status&) {});
+    client = internal::ClientAccess::Wrap(core);
+  });
+  std::thread user([&] {
+    const LeaderElection election(client, kPath);
+    const auto note = [&codes](const auto& answer) { codes.push_back(answer.status().code()); };
+    for (int i = 0; i < 20; ++i) {
+      Lease lease = *election.Campaign();
+      note(election.Candidates());
+      note(election.CurrentLeader());
+      note(ListContenders(*client, kPath));
+      note(CheckSequencer(*client, lease.sequencer()));
+      codes.push_back(BreakContender(*client, kPath, lease.token()).code());
+    }
+    client.reset();
+    over = true;
+  });
+  while (!over) {
+    driver.Do([](memory::Simulation& simulation) {
+      simulation.RunUntil(simulation.now() + absl::Milliseconds(10));
+    });
+  }
+  user.join();
+  EXPECT_THAT(codes, Each(absl::StatusCode::kOk));
+}
+
+}  // namespace
+}  // namespace zkrecipes::testing
