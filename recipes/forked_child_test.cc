@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 
+#include "zkrecipes/event_loop.h"
 #include "zkrecipes/guarded_write.h"
 #include "zkrecipes/leader_election.h"
 #include "zkrecipes/lock.h"
@@ -118,6 +119,18 @@ TEST_F(ForkedChildTest, FindsNoLeaseInAnAdapter) {
     mutex.unlock_shared();
   };
   EXPECT_EQ(Wrong(hold, [&mutex] { return !mutex.lease().believed(); }), 0);
+}
+
+TEST_F(ForkedChildTest, CannotShareTheLoopOfItsParent) {
+  const std::shared_ptr<EventLoop> loop = *EventLoop::Start();
+  const ClientOptions options = {.servers = "127.0.0.1:1", .loop = loop};
+  EXPECT_EQ(Wrong([](const Over&) {},
+                  [&] {
+                    const auto refused = StatusCode::kFailedPrecondition;
+                    return Client::Create(options).status().code() == refused &&
+                           Client::Connect(options).status().code() == refused;
+                  }),
+            0);
 }
 
 // A client that is closed by one thread while others use it.

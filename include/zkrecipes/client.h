@@ -160,9 +160,9 @@ class Client {
   //                       grant a session first: then it is the next call that says so
   //   ResourceExhausted   no thread or file descriptor is available; the message says which, and
   //                       the limit of descriptors. (A client that was connected keeps trying.)
-  //   FailedPrecondition  this is the I/O thread of options.loop; options.tls is set, and this
-  //                       library was built without TLS; or the server is ClickHouse Keeper, where
-  //                       no lease can be proven (docs/servers.md)
+  //   FailedPrecondition  this is the I/O thread of options.loop, or that is the parent process's;
+  //                       options.tls is set, and this library was built without TLS; or the server
+  //                       is ClickHouse Keeper, where no lease can be proven (docs/servers.md)
   // Waits without bound unless `wait` sets one.
   static absl::StatusOr<std::shared_ptr<Client>> Connect(ClientOptions options,
                                                          const WaitOptions& wait = {});
@@ -171,7 +171,8 @@ class Client {
   // OnStateChange begins with kSuspended.
   //   InvalidArgument     names the option and the rule it breaks; nothing was sent
   //   ResourceExhausted   no thread or file descriptor is available for the client itself
-  //   FailedPrecondition  options.tls is set, and this library was built without TLS
+  //   FailedPrecondition  options.tls is set, and this library was built without TLS; options.loop
+  //                       is the parent process's
   // Credentials that the servers refuse, or the lack of those that they require, close the client;
   // calls then return Unauthenticated.
   // ClickHouse Keeper also closes the client; calls then return FailedPrecondition.

@@ -12,7 +12,8 @@
 namespace [[gnu::visibility("default")]] zkrecipes {
 
 // Where user callbacks run: the completion of an AcquireAsync, a state-change callback, the stop
-// request of Lease::ended(). Callbacks must not throw.
+// request of Lease::ended(). Callbacks must not throw: that ends the process (std::terminate).
+// They may destroy whatever they were given to, such as the Client, a recipe or a Subscription.
 //
 // The default (no executor given) is shared by all such clients of the process. It adds a thread
 // whenever none is idle, so a callback does not wait behind one that blocks, up to 64 threads.

@@ -55,6 +55,10 @@ absl::StatusOr<std::shared_ptr<ClientCore>> ClientCore::Create(ClientOptions opt
   // Order: the options are right and the certificates readable before a thread is started.
   // The thread of a loop that others share is not lent: it may be at work for them.
   const bool shared = options.loop != nullptr;
+  // In a forked child nothing would ever be done there.
+  if (shared && !EventLoopAccess::LoopOf(*options.loop)->InHomeProcess()) {
+    return absl::FailedPreconditionError("the event loop belongs to the parent process");
+  }
   std::shared_ptr<EventLoop> owner = std::exchange(options.loop, nullptr);
   if (owner == nullptr) {
     auto started = EventLoop::Start();
@@ -174,7 +178,7 @@ void ClientCore::PostLate(WithSession task) {
   RunLate();
 }
 
-void ClientCore::RunLate() {
+void ClientCore::RunLate() noexcept {
   for (WithSession task; TakeLate(task);) std::exchange(task, nullptr)(nullptr);
 }
 

@@ -200,7 +200,7 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   void OnClosed(absl::Status status);
   void ReportConnected(absl::Status status);
   void PostLate(WithSession task);
-  void RunLate();
+  void RunLate() noexcept;  // as on the reactor, what throws ends the process
   bool TakeLate(WithSession& task);
 
   const base::HomeProcess home_;

@@ -69,9 +69,10 @@ class LoopImpl final : public internal::Loop, public c_client::PollSet {
   void Stop() override;
   std::thread::id thread() const override { return own_thread_; }
   bool TakeOver() override;
-  void RunUntil(absl::FunctionRef<bool()> over, base::BootTime deadline) override;
+  void RunUntil(absl::FunctionRef<bool()> over, base::BootTime deadline) noexcept override;
   void GiveBack() override;
   bool OnThread() const override { return std::this_thread::get_id() == thread_.load(); }
+  bool InHomeProcess() const override { return home_.IsThisProcess(); }
 
   void Add(c_client::Pollable* pollable) override;
   void Remove(c_client::Pollable* pollable) override;
@@ -255,7 +256,7 @@ void LoopImpl::AwaitTurn() {
   }
 }
 
-void LoopImpl::RunUntil(absl::FunctionRef<bool()> over, base::BootTime deadline) {
+void LoopImpl::RunUntil(absl::FunctionRef<bool()> over, base::BootTime deadline) noexcept {
   assert(OnThread());
   // Whatever the caller has posted before leaves in the first round: a poll comes after it, and not
   // before.

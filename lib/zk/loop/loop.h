@@ -52,11 +52,14 @@ class Loop : public zk::Reactor, public zk::HandleFactory {
   // leaves all alone.
   virtual bool TakeOver() = 0;
   // Runs rounds until `over` (asked once a round) or `deadline`, or until the loop ends. To have it
-  // asked again, post a task. REQUIRES: the turn.
-  virtual void RunUntil(absl::FunctionRef<bool()> over, base::BootTime deadline) = 0;
+  // asked again, post a task. What user code throws in one ends the process, as on the loop's
+  // thread: it must not leave the call of another user. REQUIRES: the turn.
+  virtual void RunUntil(absl::FunctionRef<bool()> over, base::BootTime deadline) noexcept = 0;
   virtual void GiveBack() = 0;
   // Whether the calling thread has the turn. Thread-safe.
   virtual bool OnThread() const = 0;
+  // Not in a forked child, which lacks its thread.
+  virtual bool InHomeProcess() const = 0;
 };
 
 }  // namespace zkrecipes::internal

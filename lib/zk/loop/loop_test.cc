@@ -12,6 +12,7 @@
 #include <atomic>
 #include <future>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -389,6 +390,24 @@ TEST_F(LoopTest, IsOnlyLeakedInAForkedChild) {
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
   EXPECT_EQ(OnLoop([] { return 7; }), 7) << "the parent's loop goes on";
+}
+
+TEST(LoopDeathTest, ATaskThatThrowsEndsTheProcessOnWhicheverThreadItRuns) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto run = [](bool drives) {
+    const auto loop = *internal::Loop::Start();
+    while (drives && !loop->TakeOver()) {
+    }
+    loop->Post([] { throw std::runtime_error("thrown"); });
+    try {
+      if (drives) loop->RunUntil([] { return false; }, base::BootTime::InfiniteFuture());
+    } catch (const std::runtime_error&) {
+      _exit(0);
+    }
+    pause();
+  };
+  EXPECT_DEATH(run(/*drives=*/true), "thrown");
+  EXPECT_DEATH(run(/*drives=*/false), "thrown");
 }
 
 }  // namespace
