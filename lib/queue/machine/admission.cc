@@ -7,6 +7,10 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/strip.h"
+
 namespace zkrecipes::queue::machine {
 namespace {
 
@@ -116,8 +120,6 @@ Family FamilyOf(Mode mode) {
 
 // Whether the maker of `child` would not see a node that is named so, and hold at the same time.
 bool IsBlindTo(absl::string_view child, Dialect dialect, Mode named) {
-  // Its holders are nodes below this one, so whoever holds it is in no listing of ours.
-  if (child == kSemaphoreLeases) return true;
   if (child.size() < kUuidWithout + kSequenceBytes) return false;  // as all of ours
   const std::optional<NodeName> other = ParseNodeName(child);
   if (!other.has_value()) return false;
@@ -135,6 +137,11 @@ bool IsBlindTo(absl::string_view child, Dialect dialect, Mode named) {
 
 }  // namespace
 
+bool Contains(const zk::Names& children, absl::string_view child) {
+  return std::any_of(children.begin(), children.end(),
+                     [child](absl::string_view other) { return other == child; });
+}
+
 // By the length of the GUID: ours are shorter than either library's.
 Library LibraryOf(const NodeName& name) {
   const bool dashes = name.guid.find('-') != std::string::npos;
@@ -145,6 +152,26 @@ Library LibraryOf(const NodeName& name) {
     return Library::kKazoo;
   }
   return Library::kOurs;
+}
+
+// A semaphore's lease is named "lease-" and a number, behind a GUID.
+Leases LeasesIn(const zk::Names& children_of_leases) {
+  Leases found = Leases::kEmpty;
+  for (absl::string_view child : children_of_leases) {
+    found = Leases::kOthers;
+    size_t digits = 0;
+    while (digits < child.size() && absl::ascii_isdigit(child[child.size() - 1 - digits])) ++digits;
+    child.remove_suffix(digits);
+    absl::ConsumeSuffix(&child, "-");  // a negative number's
+    const bool lease = absl::EndsWith(child, "lease") || absl::EndsWith(child, "lease-");
+    if (digits >= kSequenceBytes - 1 && lease) return Leases::kHeld;
+  }
+  return found;
+}
+
+bool IsSemaphore(const zk::Names& children, Leases leases) {
+  if (leases != Leases::kEmpty) return leases == Leases::kHeld;
+  return Contains(children, kSemaphoreQueue);
 }
 
 std::vector<std::string> BlindAmong(const zk::Names& children, Dialect dialect, Mode named) {

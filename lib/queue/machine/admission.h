@@ -57,6 +57,17 @@ bool SequenceExhausted(int32_t sequence);
 // The child of a path in which Curator's semaphores (InterProcessSemaphoreMutex,
 // InterProcessSemaphoreV2) keep the nodes of those who hold.
 inline constexpr char kSemaphoreLeases[] = "leases";
+// ... and the one in which who acquires queues for a moment.
+inline constexpr char kSemaphoreQueue[] = "locks";
+bool Contains(const zk::Names& children, absl::string_view child);
+
+// What the list of its own children says of it: a semaphore's leases; nothing, so that it may be a
+// semaphore's that nobody holds; or something else, such as a queue of ours.
+enum class Leases { kHeld, kEmpty, kOthers };
+Leases LeasesIn(const zk::Names& children_of_leases);
+// Whether `children` are a semaphore's. An empty `leases` is one's only beside the queue that each
+// of its acquires goes through.
+bool IsSemaphore(const zk::Names& children, Leases leases);
 
 enum class Library { kOurs, kCurator, kKazoo };
 
@@ -66,7 +77,7 @@ Library LibraryOf(const NodeName& name);
 
 // Which of the children are another library's, and exclude, by their own rules, a contender of
 // `mode`, whose node is named as `named` is in `dialect`, but do not see it. In the children's
-// order.
+// order. Not a semaphore, which IsSemaphore tells.
 std::vector<std::string> BlindAmong(const zk::Names& children, Dialect dialect, Mode named);
 
 // For messages: what made the child, as far as its name says, and what would make it see us.

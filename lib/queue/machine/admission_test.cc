@@ -211,12 +211,58 @@ TEST(Blind, IsAllOfCuratorsToKazoosNames) {
               ElementsAre(kCuratorsMutex, kCuratorsWriter, kCuratorsReader, kCuratorsLatch));
 }
 
-TEST(Blind, IsASemaphoreToAll) {
+// A semaphore's lease; and what a queue of ours at `leases` has.
+constexpr char kLease[] = "_c_ea5d85ee-b8f3-4b5a-a3c9-1b6e2b0c2b7d-lease-0000000004";
+
+TEST(Semaphore, IsToldByItsLeasesOrByItsQueueWhileNobodyHoldsIt) {
+  EXPECT_EQ(LeasesIn({kLease}), Leases::kHeld);
+  EXPECT_EQ(LeasesIn({"zkrecipes-holder", kLease}), Leases::kHeld);
+  EXPECT_EQ(LeasesIn({}), Leases::kEmpty);
+  EXPECT_EQ(LeasesIn({Mine(3), "zkrecipes-holder"}), Leases::kOthers);
+  EXPECT_TRUE(IsSemaphore({"leases"}, Leases::kHeld));
+  EXPECT_TRUE(IsSemaphore({"locks", "leases"}, Leases::kEmpty));
+  EXPECT_FALSE(IsSemaphore({"leases"}, Leases::kEmpty));
+  EXPECT_FALSE(IsSemaphore({"locks", "leases"}, Leases::kOthers));
+}
+
+TEST(Semaphore, EndsEveryContenderThatFindsItHeld) {
   for (const Mode mode : {Mode::kExclusive, Mode::kShared, Mode::kSharedWriter, Mode::kLeader}) {
-    for (const Dialect dialect : {Dialect::kCurator, Dialect::kKazoo}) {
-      EXPECT_THAT(BlindAmong({"leases"}, dialect, mode), ElementsAre("leases"));
-    }
+    Script script(Of(mode));
+    script.Connected().Created(3).Listed({"leases", MineOf(mode, 3)});
+    script.Expect("create a, list, own timer, list leases, list");
+    script.Listed({kLease}).Listed({"leases", MineOf(mode, 3)}).Expect("delete a3");
+    script.Ok().Expect("finished: blind");
   }
+}
+
+TEST(Semaphore, IsNotWhatAQueueOfOursAtItsPathLooksLike) {
+  Script script;
+  script.Joins(3, {"leases", Mine(3)}).Expect("create a, list, own timer, list leases, list");
+  script.Listed({Mine(7)}).Listed({"leases", Mine(3)}).Expect("granted a3 token 1003 in 7");
+}
+
+TEST(Semaphore, IsWhatMayNotBeListed) {
+  Script script;
+  script.Joins(3, {"leases", Mine(3)}).Expect("create a, list, own timer, list leases, list");
+  script.Fails(zk::Code::kNoAuth).Listed({"leases", Mine(3)}).Expect("delete a3");
+}
+
+TEST(Semaphore, IsLookedForAgainWhenTheAnswerIsLost) {
+  Script script;
+  script.Joins(3, {"leases", Mine(3)}).Expect("create a, list, own timer, list leases, list");
+  script.Listed({}).Reconnects().Expect("list").Listed({"leases", Mine(3)});
+  script.Expect("list leases, list").Fails(zk::Code::kNoNode).Listed({Mine(3)});
+  script.Expect("granted a3 token 1003 in 7");
+}
+
+TEST(Semaphore, IsLeftByAContenderThatIsAskedToLeaveWhileItLooks) {
+  Script script;
+  script.Joins(3, {"leases", Mine(3)}).Expect("create a, list, own timer, list leases, list");
+  script.Leave().Expect("delete a3");
+  script.Listed({}).Listed({"leases", Mine(3)}).ExpectNothing();
+  script.Ok().Expect("finished: left");
+  Script a_try((Try()));
+  a_try.Connected().Listed({"leases"}).Leave().Expect("list, list leases, list, finished: left");
 }
 
 TEST(Blind, EndsAContenderThatWouldElseBeGranted) {
@@ -239,7 +285,13 @@ TEST(Blind, EndsAWaiterThatListsAgain) {
 }
 
 TEST(Blind, EndsATryBeforeItHasANode) {
-  Script(Try()).Connected().Expect("list").Listed({"leases"}).Expect("finished: blind");
+  Script script((Try()));
+  script.Connected().Expect("list").Listed({"leases"}).Expect("list leases, list");
+  script.Listed({kLease}).Listed({"leases"}).Expect("finished: blind");
+  Script other((Try()));
+  other.Connected().Expect("list").Listed({"leases"}).Expect("list leases, list");
+  other.Reconnects().Expect("list").Listed({"leases"}).Expect("list leases, list");
+  other.Listed({Mine(7)}).Listed({"leases", Other(1)}).Expect("finished: busy");
 }
 
 TEST(Blind, MayBeAllowed) {

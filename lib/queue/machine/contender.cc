@@ -111,6 +111,8 @@ void Contender::Transition::operator()(const event::Leave& e) {
     case State::kProbing:
     case State::kMakingParents:
       return Finish();
+    case State::kInspecting:
+      return c_.node_.empty() ? Finish() : BeginLeaving();
     case State::kJoining:
       if (c_.node_.empty()) return;  // the create's answer decides
       return BeginLeaving();
@@ -204,6 +206,7 @@ void Contender::Transition::ResumeState() {
     case State::kProbing:
     case State::kMakingParents:
     case State::kJoining:
+    case State::kInspecting:
     case State::kReading:
     case State::kMarking:
       assert(false);
@@ -228,6 +231,9 @@ void Contender::Transition::LoseRequests() {
       break;
     case State::kJoining:
       c_.state_ = c_.node_.empty() ? State::kResolving : State::kListing;
+      break;
+    case State::kInspecting:
+      c_.state_ = c_.node_.empty() ? State::kOutside : State::kListing;
       break;
     case State::kWatching:
       if (c_.main_op_ != 0) c_.state_ = State::kListing;  // not armed, or not known to be

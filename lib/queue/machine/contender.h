@@ -17,6 +17,9 @@
 //      |                    |                            |                      |
 //      |                    +------ none in front -------+-----> kHeld <--------+
 //      |                                                           |
+//   A listing that shows a child `leases` leads to kInspecting, which lists that child, and the
+//   queue once more; from there it goes on as from kListing, or as from kProbing.
+//
 //   any of these -- leave, refused, lease lost, own node gone --> kLeaving (delete until it is
 //                                                                 gone) --> kDone
 //
@@ -60,6 +63,7 @@
 
 #include "absl/container/inlined_vector.h"
 
+#include "lib/queue/machine/admission.h"
 #include "lib/queue/machine/candidacy.h"
 #include "lib/queue/machine/in_front.h"
 #include "lib/zk/seam/types.h"
@@ -213,6 +217,7 @@ class Contender {
     kResolving,      // create's outcome unknown: barrier and list in flight, or no connection
     kAdopting,       // found its node again: get and list in flight
     kListing,        // list in flight, or no connection
+    kInspecting,     // the list had a child `leases`: its own list and that of the queue in flight
     kWatching,       // the predecessor's watch is in flight or armed
     kReading,        // lock-delay mode: first in the queue; get of the record in flight
     kDelaying,       // the last holder vanished: waits for DelayOver
@@ -246,11 +251,12 @@ class Contender {
   Candidacy candidacy_;
   State state_ = State::kOutside;
   bool connected_ = false;
-  zk::SessionId session_ = 0;  // of the connection, and of the node if there is one
-  std::string guid_;           // of this session's node; empty: none chosen yet
-  std::string node_;           // own node's full path, once known
-  int64_t czxid_ = 0;          // own node's
-  std::string missing_;        // kMakingParents: the container being created
+  zk::SessionId session_ = 0;        // of the connection, and of the node if there is one
+  std::string guid_;                 // of this session's node; empty: none chosen yet
+  std::string node_;                 // own node's full path, once known
+  int64_t czxid_ = 0;                // own node's
+  std::string missing_;              // kMakingParents: the container being created
+  Leases leases_ = Leases::kOthers;  // kInspecting: what was found in the child `leases`
   InFront in_front_;
 
   // Outstanding requests. The state's main one (create, barrier, get, watch, delete) is sent, and
@@ -270,8 +276,8 @@ class Contender {
 
   auto Tie() const {
     return std::tie(candidacy_, state_, connected_, session_, guid_, node_, czxid_, missing_,
-                    in_front_, next_op_, main_op_, list_op_, own_watch_op_, check_op_, own_watch_,
-                    delay_op_, delay_over_, record_version_, marked_, end_);
+                    leases_, in_front_, next_op_, main_op_, list_op_, own_watch_op_, check_op_,
+                    own_watch_, delay_op_, delay_over_, record_version_, marked_, end_);
   }
 
  public:

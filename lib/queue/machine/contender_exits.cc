@@ -31,6 +31,7 @@ void Contender::Transition::OnOwnWatchFired(zk::WatchEvent what) {
     case State::kResolving:
     case State::kAdopting:
     case State::kListing:
+    case State::kInspecting:
     case State::kLeaving:
     case State::kDone:
       return;

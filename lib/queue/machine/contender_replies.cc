@@ -39,6 +39,8 @@ void Contender::Transition::OnMainReply(zk::Reply& reply) {
       return OnMarked(reply);
     case State::kLeaving:
       return OnDeleted(reply.code);
+    case State::kInspecting:
+      return OnLeases(reply);
     case State::kOutside:
     case State::kProbing:
     case State::kListing:
@@ -57,9 +59,12 @@ void Contender::Transition::OnListReply(const zk::Reply& reply) {
     return Refuse(reply.code, "list", c_.candidacy_.parent);
   }
   switch (c_.state_) {
+    case State::kInspecting:
+      if (RefusesBeside(reply.children)) return;
+      return c_.node_.empty() ? OnProbed(reply.children) : Decide(reply.children);
     case State::kProbing:
       if (RefusesBeside(reply.children)) return;
-      return TailMustWait(reply.children, c_.candidacy_.mode) ? End(Outcome::kBusy) : Join();
+      return OnProbed(reply.children);
     case State::kResolving:
       return OnResolved(reply.children);
     case State::kJoining:
@@ -79,6 +84,10 @@ void Contender::Transition::OnListReply(const zk::Reply& reply) {
     case State::kDone:
       return;  // they list nothing
   }
+}
+
+void Contender::Transition::OnProbed(const zk::Names& children) {
+  TailMustWait(children, c_.candidacy_.mode) ? End(Outcome::kBusy) : Join();
 }
 
 void Contender::Transition::OnParentMade(Code code) {
@@ -154,13 +163,28 @@ void Contender::Transition::Decide(const zk::Names& children) {
   c_.candidacy_.try_only ? End(Outcome::kBusy) : WatchPredecessor();
 }
 
-// Ends the contender beside others that would hold while it does.
+// Ends the contender beside others that would hold while it does. Or looks first, also true: what
+// has a child `leases` is a semaphore, or is the path above a queue of that name.
 bool Contender::Transition::RefusesBeside(const zk::Names& children) {
   if (c_.candidacy_.beside_blind) return false;
   c_.end_.blind = BlindAmong(children, c_.candidacy_.dialect, c_.candidacy_.named());
+  const bool inspected = c_.state_ == State::kInspecting;
+  if (c_.end_.blind.empty() && Contains(children, kSemaphoreLeases)) {
+    if (!inspected) {
+      Inspect();
+      return true;
+    }
+    if (IsSemaphore(children, c_.leases_)) c_.end_.blind = {kSemaphoreLeases};
+  }
   if (c_.end_.blind.empty()) return false;
   End(Outcome::kBlind);
   return true;
+}
+
+// What may not be listed counts as a semaphore's. The list of the queue, on its way, decides.
+void Contender::Transition::OnLeases(const zk::Reply& reply) {
+  const bool listed = reply.code == Code::kOk;
+  c_.leases_ = listed || reply.code == Code::kNoNode ? LeasesIn(reply.children) : Leases::kHeld;
 }
 
 void Contender::Transition::Admit() {

@@ -67,6 +67,12 @@ void Contender::Transition::List() {
   if (c_.connected_) c_.list_op_ = Send(zk::GetChildren{c_.candidacy_.parent});
 }
 
+void Contender::Transition::Inspect() {
+  c_.state_ = State::kInspecting;
+  c_.main_op_ = Send(zk::GetChildren{zk::JoinPath(c_.candidacy_.parent, kSemaphoreLeases)});
+  c_.list_op_ = Send(zk::GetChildren{c_.candidacy_.parent});
+}
+
 void Contender::Transition::WatchPredecessor() {
   c_.state_ = State::kWatching;
   // The predecessor alone: no herd wakes when the holder leaves.

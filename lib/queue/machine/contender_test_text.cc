@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
+#include "lib/queue/machine/admission.h"
 #include "lib/queue/machine/contender_test_script.h"
 #include "lib/queue/machine/node_name.h"
 #include "lib/zk/seam/path.h"
@@ -50,7 +51,9 @@ struct RequestText {
     if (zk::NodeName(r.path) == kRecordName) return "get record";
     return absl::StrCat("get ", Label(r.path));
   }
-  std::string operator()(const zk::GetChildren&) const { return "list"; }
+  std::string operator()(const zk::GetChildren& r) const {
+    return zk::NodeName(r.path) == kSemaphoreLeases ? "list leases" : "list";
+  }
   std::string operator()(const zk::WatchNode& r) const {
     return absl::StrCat("watch ", Label(r.path));
   }

@@ -50,6 +50,7 @@ class Contender::Transition {
   void Resolve(const std::string& to_delete);
   void Adopt();
   void List();
+  void Inspect();
   void WatchPredecessor();
   void Delete();
   void WatchOwnNode();
@@ -64,6 +65,7 @@ class Contender::Transition {
   void OnNodeKnown(const zk::Stat& stat);
   void OnBarrier(zk::Code code);
   void OnResolved(const zk::Names& children);
+  void OnProbed(const zk::Names& children);
   void Decide(const zk::Names& children);
   bool RefusesBeside(const zk::Names& children);
   void Admit();
@@ -72,6 +74,7 @@ class Contender::Transition {
   bool KnowsItIsFirst() const;
   void OnWatchSet(zk::Code code);
   void OnDeleted(zk::Code code);
+  void OnLeases(const zk::Reply& reply);
 
   // contender_record.cc: lock-delay mode, the record of the last holder.
   std::string RecordPath() const;

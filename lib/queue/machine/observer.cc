@@ -56,8 +56,8 @@ class Observer::Transition {
         return List();
       case State::kFollowing:
         return e.what == zk::WatchEvent::kDeleted ? List() : Read(o_.head_);
-      // The look under way, or the next one, is finished first; otherwise the value of a leader that
-      // proclaims all the time would never be reported.
+      // The look under way, or the next one, is finished first; otherwise the value of a leader
+      // that proclaims all the time would never be reported.
       case State::kOutside:
       case State::kListing:
       case State::kReading:
