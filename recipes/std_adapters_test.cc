@@ -6,10 +6,13 @@
 
 #include "zkrecipes/std_adapters.h"
 
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <concepts>
 #include <mutex>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -81,6 +84,36 @@ TEST(StdAdapters, ATimeThatIsLongOverOrNoNumberIsATry) {
   EXPECT_FALSE(mutex.try_lock_until(SteadyPoint::min()));
   EXPECT_FALSE(mutex.try_lock_until(SystemPoint::min()));
   EXPECT_FALSE(mutex.try_lock_for(std::chrono::duration<double>(NAN)));
+}
+
+// One waits, and the try of the other is refused by its delay, which counts on.
+TEST(StdAdapters, AScopedLockWaitsForTheLockDelaysOfBothMutexes) {
+  InMemoryEnsemble ensemble;
+  const ClientOptions options = {.session_timeout = absl::Seconds(10)};
+  const LockOptions delayed = {.lock_delay = absl::Seconds(10)};
+  const auto crashed = *ensemble.Connect(options);
+  const Lease a = *Lock(crashed, "/locks/a", delayed).Acquire();
+  const Lease b = *Lock(crashed, "/locks/b", delayed).Acquire();
+  ensemble.Expire(*crashed);
+  ensemble.Advance(absl::Seconds(1));
+  ASSERT_EQ(a.state(), Lease::State::kLost);
+
+  const auto client = *ensemble.Connect(options);
+  DistributedMutex first(client, "/locks/a", delayed);
+  DistributedMutex second(client, "/locks/b", delayed);
+  std::atomic<bool> over = false;
+  std::string error;
+  std::thread waits([&] {
+    try {
+      const std::scoped_lock both(first, second);
+    } catch (const std::system_error& e) {
+      error = e.what();
+    }
+    over = true;
+  });
+  EXPECT_TRUE(ensemble.AdvanceUntil([&] { return over.load(); }, absl::Minutes(2)));
+  waits.join();
+  EXPECT_EQ(error, "");
 }
 
 TEST(StdAdaptersDeathTest, OnlyTheThreadThatHoldsAMutexMayUnlockIt) {
