@@ -10,15 +10,10 @@
 
 namespace zkrecipes::testing::memory {
 
-bool ModelEnsemble::CanApply(int server) const {
-  const Server& s = servers_[Index(server)];
-  return !s.cut_off && !s.deaf && !s.still && s.applied < LogEnd();
-}
-
 void ModelEnsemble::Apply(int number) {
   assert(CanApply(number));
   Server& server = servers_[Index(number)];
-  const Transaction txn = log_[server.applied - log_begin_];
+  const Transaction& txn = log_[server.applied - log_begin_];  // there until it is trimmed
   ++server.applied;
   server.zxid = txn.zxid;
   ForEachChange(txn, [&](const Transaction& change) { ApplyChange(number, change); });

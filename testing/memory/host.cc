@@ -14,6 +14,42 @@
 
 namespace zkrecipes::testing::memory {
 
+// ---- tasks in line ------------------------------------------------------------------------------
+
+void TaskLine::AddLocked(Task task) {
+  tasks_.push_back(std::move(task));
+  size_.store(tasks_.size(), std::memory_order_release);
+}
+
+void TaskLine::Add(Task task) {
+  base::MutexLock lock(mutex_);
+  if (!closed_) AddLocked(std::move(task));  // a parameter outlives the lock: it is destroyed later
+}
+
+TaskLine::Task TaskLine::Take(size_t which) {
+  base::MutexLock lock(mutex_);
+  const auto it = tasks_.begin() + static_cast<std::ptrdiff_t>(which);
+  Task task = std::move(*it);
+  tasks_.erase(it);
+  size_.store(tasks_.size(), std::memory_order_release);
+  return task;
+}
+
+void TaskLine::CloseWith(Task last) {
+  base::MutexLock lock(mutex_);
+  if (!std::exchange(closed_, true)) AddLocked(std::move(last));
+}
+
+void TaskLine::Clear() {
+  std::deque<Task> dropped;  // destroyed after the lock is given up: what a task holds may call us
+  base::MutexLock lock(mutex_);
+  closed_ = true;
+  dropped.swap(tasks_);
+  size_.store(0, std::memory_order_release);
+}
+
+// ---- the host -----------------------------------------------------------------------------------
+
 Host::Host(std::shared_ptr<ModelEnsemble> ensemble, std::shared_ptr<const Clock> clock,
            uint64_t seed, std::function<void()> wake)
     : ensemble_(std::move(ensemble)),
@@ -28,24 +64,18 @@ Host::~Host() = default;
 // ---- reactor, resolver, executor ----------------------------------------------------------------
 
 void Host::Post(Task task) {
-  {
-    base::MutexLock lock(mutex_);
-    if (closed_) return;  // a parameter outlives the lock: `task` is destroyed after it
-    tasks_.push_back(std::move(task));
-  }
+  tasks_.Add(std::move(task));
   wake_();
 }
 
 void Host::Execute(absl::AnyInvocable<void() &&> task) {
-  {
-    base::MutexLock lock(mutex_);
-    if (!muted_) callbacks_.push_back(std::move(task));
-  }
+  callbacks_.Add(std::move(task));
   wake_();
 }
 
 base::BootTime Host::Now() {
   const base::BootTime now = clock_->Now();
+  if (!own_clock_) return now;
   base::MutexLock lock(mutex_);
   if (rate_ == 1.0) return local_origin_ + (now - global_origin_);
   return local_origin_ + (now - global_origin_) * rate_;
@@ -84,58 +114,26 @@ void Host::Resolve(const std::vector<zk::ServerAddress>& servers, Each each) {
 }
 
 void Host::Stop() {
-  base::MutexLock lock(mutex_);
-  if (std::exchange(closed_, true)) return;
-  tasks_.emplace_back([this] {
+  tasks_.CloseWith([this] {
     stopped_ = true;
     const zk::loop::TimerQueue dropped = std::exchange(timers_, zk::loop::TimerQueue());
   });
 }
 
-void Host::Mute() {
-  std::deque<Task> callbacks;  // destroyed after the lock is given up, as in Abandon
-  base::MutexLock lock(mutex_);
-  muted_ = true;
-  callbacks.swap(callbacks_);
-}
+void Host::Mute() { callbacks_.Clear(); }
 
 void Host::Abandon() {
   stopped_ = true;
-  // Destroyed after the lock is given up: what a task holds may call us.
-  std::deque<Task> tasks;
-  std::deque<Task> callbacks;
   const zk::loop::TimerQueue timers = std::exchange(timers_, zk::loop::TimerQueue());
-  base::MutexLock lock(mutex_);
-  closed_ = true;
-  tasks.swap(tasks_);
-  callbacks.swap(callbacks_);
+  tasks_.Clear();
+  callbacks_.Clear();
 }
 
 // ---- steps --------------------------------------------------------------------------------------
 
-bool Host::CanRunTask() {
-  if (paused_) return false;
-  base::MutexLock lock(mutex_);
-  return !tasks_.empty();
-}
+void Host::RunTask() { tasks_.Take(0)(); }
 
-void Host::RunTask() { Take(&Host::tasks_, 0)(); }
-
-zk::Reactor::Task Host::Take(std::deque<Task> Host::*queue, size_t which) {
-  base::MutexLock lock(mutex_);
-  std::deque<Task>& tasks = this->*queue;
-  const auto it = tasks.begin() + static_cast<std::ptrdiff_t>(which);
-  Task task = std::move(*it);
-  tasks.erase(it);
-  return task;
-}
-
-size_t Host::callbacks() {
-  base::MutexLock lock(mutex_);
-  return callbacks_.size();
-}
-
-void Host::RunCallback(size_t which) { Take(&Host::callbacks_, which)(); }
+void Host::RunCallback(size_t which) { callbacks_.Take(which)(); }
 
 bool Host::CanRunTimer() { return !paused_ && timers_.Next() <= Now(); }
 
@@ -172,6 +170,7 @@ base::BootTime Host::NextTimer() const {
 // ---- conditions ---------------------------------------------------------------------------------
 
 base::BootTime Host::ToGlobal(base::BootTime local) const {
+  if (!own_clock_) return local;
   base::MutexLock lock(mutex_);
   if (rate_ == 1.0) return global_origin_ + (local - local_origin_);
   // Rounded up: the timer must be due then.
@@ -180,6 +179,8 @@ base::BootTime Host::ToGlobal(base::BootTime local) const {
 
 void Host::set_clock_rate(double rate) {
   const base::BootTime local = Now();
+  if (rate == 1.0 && !own_clock_) return;
+  own_clock_ = true;
   base::MutexLock lock(mutex_);
   local_origin_ = local;
   global_origin_ = clock_->Now();

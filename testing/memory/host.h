@@ -41,6 +41,29 @@ class Clock {
   std::atomic<int64_t> nanoseconds_{1'000'000'000};
 };
 
+// Tasks in line. Thread-safe; whether there are any is asked all the time, and takes no lock.
+class TaskLine {
+ public:
+  using Task = zk::Reactor::Task;
+
+  void Add(Task task);  // dropped if the line is closed
+  // REQUIRES: which < size()
+  Task Take(size_t which);
+  size_t size() const { return size_.load(std::memory_order_acquire); }
+  // Takes `last`, unless the line was closed before, and then no more. What is in it stays.
+  void CloseWith(Task last);
+  // Takes no more, and drops what is in it.
+  void Clear();
+
+ private:
+  void AddLocked(Task task) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  base::Mutex mutex_;
+  std::deque<Task> tasks_ ABSL_GUARDED_BY(mutex_);
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+  std::atomic<size_t> size_{0};
+};
+
 // The process of one client of the ensemble in memory: its loop, its clock and its network, of
 // which a simulation runs one step after another. Post, Execute, Now and Random are thread-safe;
 // everything else is for the simulation's thread.
@@ -80,9 +103,10 @@ class Host final : public zk::Reactor,
 
   // ---- Steps; each REQUIRES that it can be taken -----------------------------------------------
 
-  bool CanRunTask();
+  bool CanRunTask() const { return !paused_ && tasks_.size() > 0; }
   void RunTask();
-  size_t callbacks();  // tasks for the executor: any of them may run next
+  // Tasks for the executor: any of them may run next.
+  size_t callbacks() const { return callbacks_.size(); }
   void RunCallback(size_t which);
   bool CanRunTimer();
   void RunTimer();
@@ -117,7 +141,6 @@ class Host final : public zk::Reactor,
  private:
   friend class MemoryHandle;
   base::BootTime ToGlobal(base::BootTime local) const;
-  Task Take(std::deque<Task> Host::*queue, size_t which);
   bool Hears(const MemoryHandle& handle) const;
 
   const std::shared_ptr<ModelEnsemble> ensemble_;
@@ -126,15 +149,15 @@ class Host final : public zk::Reactor,
 
   mutable base::Mutex mutex_;
   std::mt19937_64 random_ ABSL_GUARDED_BY(mutex_);
-  std::deque<Task> tasks_ ABSL_GUARDED_BY(mutex_);
-  std::deque<Task> callbacks_ ABSL_GUARDED_BY(mutex_);
-  bool muted_ ABSL_GUARDED_BY(mutex_) = false;
-  bool closed_ ABSL_GUARDED_BY(mutex_) = false;  // takes no more tasks
+  // Whether the clock was ever anything but the simulation's: until then it is read without a lock.
+  std::atomic<bool> own_clock_{false};
   // Local time runs from `local_origin_`, at `global_origin_`, with `rate_`.
   base::BootTime global_origin_ ABSL_GUARDED_BY(mutex_);
   base::BootTime local_origin_ ABSL_GUARDED_BY(mutex_);
   double rate_ ABSL_GUARDED_BY(mutex_) = 1.0;
 
+  TaskLine tasks_;
+  TaskLine callbacks_;
   bool stopped_ = false;
   zk::loop::TimerQueue timers_;
   std::vector<MemoryHandle*> handles_;

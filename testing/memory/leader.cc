@@ -172,14 +172,14 @@ void ModelEnsemble::Prepare(Transaction& txn) {
 }
 
 void ModelEnsemble::LogOldestProposal() {
-  const Transaction& txn = outstanding_.front();
+  Transaction& txn = outstanding_.front();
   if (txn.kind == Transaction::Kind::kOpenSession) {
     const auto it = sessions_.find(txn.session);
     if (it != sessions_.end()) it->second.open = true;
   } else if (txn.kind == Transaction::Kind::kCloseSession) {
     sessions_.erase(txn.session);
   }
-  log_.push_back(txn);
+  log_.push_back(std::move(txn));
   outstanding_.pop_front();
 }
 

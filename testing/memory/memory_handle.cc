@@ -31,8 +31,10 @@ bool IsRefused(const zk::Request& request) {
   }
   const std::string& path = zk::PathOf(request);
   const auto* create = std::get_if<zk::Create>(&request);
-  const bool sequential = create != nullptr && create->mode == zk::CreateMode::kEphemeralSequential;
-  return path != "/" && !IsFormatted(sequential ? path + "0" : path);
+  if (create != nullptr && create->mode == zk::CreateMode::kEphemeralSequential) {
+    return !IsFormatted(path + "0");
+  }
+  return path != "/" && !IsFormatted(path);
 }
 
 std::vector<std::string> Texts(const base::Secrets& secrets) {
@@ -253,13 +255,13 @@ struct MemoryHandle::Receiving {
     handle.listener_->OnWatch(fired.path, fired.what);
   }
 
-  void operator()(const wire::Answer& answer) {
+  void operator()(wire::Answer& answer) {
     handle.seen_zxid_ = std::max(handle.seen_zxid_, answer.zxid);
     if (answer.id == 0) return handle.OnSessionEnded();
     auto call = handle.watch_calls_.extract(answer.id);
     if (!call.empty()) handle.NoteWatch(call.mapped(), answer.reply.code);
     handle.pace_.Answered(handle.PaceTerms(), handle.host_->Now());
-    handle.pending_.Answer(answer.id, zk::Reply(answer.reply));
+    handle.pending_.Answer(answer.id, std::move(answer.reply));
   }
 };
 
@@ -271,14 +273,11 @@ void MemoryHandle::OnSessionEnded() {
   pending_.Answer(end_id_, zk::Reply{});
 }
 
-bool MemoryHandle::HasNews() const {
-  return connection_ != 0 &&
-         (ensemble_->HasMessage(connection_) || ensemble_->ServerHungUp(connection_));
-}
+bool MemoryHandle::HasNews() const { return connection_ != 0 && ensemble_->HasNews(connection_); }
 
 void MemoryHandle::Deliver() {
   assert(HasNews());
-  const std::optional<ToClient> message = ensemble_->Receive(connection_);
+  std::optional<ToClient> message = ensemble_->Receive(connection_);
   if (!message.has_value()) {
     return Lose(zk::Code::kConnectionLoss, connected_
                                                ? "closed the connection"

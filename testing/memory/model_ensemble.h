@@ -86,9 +86,13 @@ class ModelEnsemble {
   ConnectionId Connect(int address, wire::Hello hello);
   void Send(ConnectionId id, ToServer message);
   std::optional<ToClient> Receive(ConnectionId id);
-  bool HasMessage(ConnectionId id) const { return NextFor(id) != nullptr; }
-  // The server has closed its end: what HasMessage says is all that will ever come.
+  // The server has closed its end: what has come is all that will ever come.
   bool ServerHungUp(ConnectionId id) const { return !connections_.at(id).server_open; }
+  // A message has come, or the server has closed its end.
+  bool HasNews(ConnectionId id) const {
+    const Connection& connection = connections_.at(id);
+    return !connection.to_client.empty() || !connection.server_open;
+  }
   // Messages to the client are lost; those from the client are still on their way.
   void HangUp(ConnectionId id);
 
@@ -104,13 +108,18 @@ class ModelEnsemble {
     return queue.empty() ? nullptr : &queue.front();
   }
   // The server reads the next message of this connection.
-  bool CanExecute(ConnectionId id) const;
+  bool CanExecute(ConnectionId id) const { return CanExecute(connections_.at(id)); }
+  // The first connection after this one of which its server can read a message. 0: none.
+  ConnectionId NextToExecute(ConnectionId after) const;
   void Execute(ConnectionId id, base::BootTime now);  // REQUIRES: CanExecute(id)
   // The quorum agrees on the oldest proposal; the leader applies it.
   bool CanCommit() const { return !outstanding_.empty() && HasQuorum() && QuorumAnswers(); }
   void Commit();  // REQUIRES: CanCommit()
   // A server applies the next transaction.
-  bool CanApply(int server) const;
+  bool CanApply(int server) const {
+    const Server& s = servers_[Index(server)];
+    return s.applied < LogEnd() && !s.cut_off && !s.deaf && !s.still;
+  }
   void Apply(int server);  // REQUIRES: CanApply(server)
   // Both, as far as they go, on all servers.
   void Spread();
@@ -221,6 +230,7 @@ class ModelEnsemble {
   size_t LogEnd() const { return log_begin_ + log_.size(); }
 
   // Connections (model_ensemble.cc)
+  bool CanExecute(const Connection& connection) const;
   void CloseServerEnd(Connection& connection);
   void ForgetIfClosed(ConnectionId id);
   void ForgetTouches(int server);

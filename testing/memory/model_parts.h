@@ -230,6 +230,7 @@ struct Server {
 // A few servers, a bit for each.
 class ServerSet {
  public:
+  bool empty() const { return bits_ == 0; }
   bool Has(int server) const { return (bits_ >> server & 1) != 0; }
   void Set(int server, bool in) {
     bits_ = (bits_ & ~(uint32_t{1} << server)) | uint32_t{in} << server;

@@ -57,8 +57,14 @@ struct ModelEnsemble::Executing {
   zk::Reply Read(const zk::Request& request);
 };
 
-bool ModelEnsemble::CanExecute(ConnectionId id) const {
-  const Connection& connection = connections_.at(id);
+ConnectionId ModelEnsemble::NextToExecute(ConnectionId after) const {
+  for (auto it = connections_.upper_bound(after); it != connections_.end(); ++it) {
+    if (CanExecute(it->second)) return it->first;
+  }
+  return 0;
+}
+
+bool ModelEnsemble::CanExecute(const Connection& connection) const {
   if (!connection.server_open || connection.to_server.empty()) return false;
   const ToServer& next = connection.to_server.front();
   const Server& server = servers_[Index(connection.server)];

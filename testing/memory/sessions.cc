@@ -41,7 +41,7 @@ void ModelEnsemble::Touch(zk::SessionId session, int server, base::BootTime now)
 void ModelEnsemble::Ping(base::BootTime now) {
   if (now < next_ping_) return;
   for (auto& [id, session] : sessions_) {
-    for (int i = 0; i < servers(); ++i) {
+    for (int i = 0; i < servers() && !session.noted.empty(); ++i) {
       if (session.noted.Has(i) && HearsPings(i)) Collect(session, i, next_ping_);
     }
   }
@@ -96,6 +96,7 @@ void ModelEnsemble::StandStill(int server, bool still, base::BootTime now) {
 // ---- the end of a session -----------------------------------------------------------------------
 
 base::BootTime ModelEnsemble::DeadlineOf(const Session& session) const {
+  if (session.noted.empty()) return session.deadline;
   bool will_be_heard = false;
   for (int i = 0; i < servers(); ++i) {
     will_be_heard |= session.noted.Has(i) && HearsPings(i) && !servers_[Index(i)].mute;
@@ -120,9 +121,9 @@ bool ModelEnsemble::Expire(zk::SessionId session, base::BootTime /*now*/) {
 }
 
 bool ModelEnsemble::CanCloseDue() const {
-  return HasQuorum() && !servers_[Index(leader_)].still &&
-         std::any_of(sessions_.begin(), sessions_.end(),
-                     [](const auto& entry) { return entry.second.due && !entry.second.closing; });
+  const bool any = std::ranges::any_of(
+      sessions_, [](const auto& entry) { return entry.second.due && !entry.second.closing; });
+  return any && HasQuorum() && !servers_[Index(leader_)].still;
 }
 
 void ModelEnsemble::CloseDue() {
@@ -159,10 +160,11 @@ base::BootTime ModelEnsemble::NextDeadline() const {
   for (const auto& [id, session] : sessions_) {
     if (!session.closing && !session.due) next = std::min(next, DeadlineOf(session));
   }
-  for (const auto& [path, node] : prepared_.nodes()) {
-    if (IsReapable(node, base::BootTime::InfiniteFuture())) next = std::min(next, next_reaping_);
-  }
-  return next;
+  if (next <= next_reaping_) return next;
+  const bool reaps = std::ranges::any_of(prepared_.nodes(), [this](const auto& entry) {
+    return IsReapable(entry.second, base::BootTime::InfiniteFuture());
+  });
+  return reaps ? next_reaping_ : next;
 }
 
 }  // namespace zkrecipes::testing::memory

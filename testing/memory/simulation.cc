@@ -163,8 +163,8 @@ bool Simulation::RunHosts() {
 
 bool Simulation::RunEnsemble() {
   bool any = false;
-  for (const ConnectionId id : ensemble_->connections()) {
-    if (!ensemble_->Exists(id) || !ensemble_->CanExecute(id) || IsSilent(id)) continue;
+  for (ConnectionId id = 0; (id = ensemble_->NextToExecute(id)) != 0;) {
+    if (IsSilent(id)) continue;
     ensemble_->Execute(id, now());
     any = true;
   }
@@ -177,10 +177,10 @@ bool Simulation::RunEnsemble() {
 }
 
 void Simulation::RunUntilIdle() {
-  bool any = true;
-  while (any) {
-    any = RunHosts();
-    any = RunEnsemble() || any;
+  for (bool hosts = true, ensemble = true; hosts || ensemble;) {
+    hosts = RunHosts();
+    // Once it had nothing to do, only what hosts do gives it more.
+    if (hosts || ensemble) ensemble = RunEnsemble();
   }
   // Hosts that are closed and that nothing else refers to.
   std::erase_if(hosts_, [](const auto& host) { return host->stopped() && host.use_count() == 1; });

@@ -110,8 +110,7 @@ const TransitionRow MachineWorld::kTransitions[] = {
 // ---- which can happen now -----------------------------------------------------------------------
 
 bool MachineWorld::HasNews(const Client& client) const {
-  return client.connection != 0 &&
-         (ensemble_.HasMessage(client.connection) || ensemble_.ServerHungUp(client.connection));
+  return client.connection != 0 && ensemble_.HasNews(client.connection);
 }
 
 bool MachineWorld::AwaitsReply(int contestant) const {

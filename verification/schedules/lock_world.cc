@@ -159,37 +159,38 @@ void LockWorld::Follow() {
 // A lease with a lock delay may outlive its node: it rests on the delay that the next holder waits.
 // A reader's does not, and is judged by its node alone (CheckLease).
 void LockWorld::CheckOneBelieves() {
-  std::string who;
+  const Lease* before = nullptr;
   bool exclusive = false;
   for (const auto& bid : slots_) {
     if (bid == nullptr || !bid->lease.has_value()) continue;
     if (bid->lease->remaining() == absl::ZeroDuration()) continue;
     if (!bid->exclusive() && history_.EndOf(bid->node).has_value()) continue;
     exclusive |= bid->exclusive();
-    if (!who.empty() && exclusive) {
-      Break("two believed at once", absl::StrCat(who, " and ", bid->lease->node()));
+    if (before != nullptr && exclusive) {
+      Break("two believed at once", absl::StrCat(before->node(), " and ", bid->lease->node()));
     }
-    who = bid->lease->node();
+    before = &*bid->lease;
   }
 }
 
 void LockWorld::CheckLease(Bid& bid, size_t slot) {
-  const bool released = bid.lease->state() == Lease::State::kReleased;
-  if (bid.closed && released && bid.next == nullptr) {
-    Break("released by nobody", absl::StrCat("slot ", slot, " with ", bid.lease->node()));
-  }
-  if (!bid.believes()) return;
-  const std::string who = absl::StrCat("slot ", slot, " with ", bid.lease->node());
-  if (bid.losses > 0) Break("held after its loss", who);
-  const absl::Duration left = bid.lease->remaining();
+  const Lease::State state = bid.lease->state();
+  const auto who = [&] { return absl::StrCat("slot ", slot, " with ", bid.lease->node()); };
+  const bool released = state == Lease::State::kReleased;
+  if (bid.closed && released && bid.next == nullptr) Break("released by nobody", who());
+  if (state != Lease::State::kHeld && state != Lease::State::kSuspect) return;
+  if (bid.losses > 0) Break("held after its loss", who());
   const bool rests_on_delay = delays() && bid.exclusive();
-  if (!rests_on_delay && left > absl::ZeroDuration() && history_.IsGone(bid.node)) {
-    Break("believed too long", absl::StrCat(who, ", for another ", absl::FormatDuration(left)));
+  if (!rests_on_delay && history_.IsGone(bid.node)) {
+    const absl::Duration left = bid.lease->remaining();
+    if (left > absl::ZeroDuration()) {
+      Break("believed too long", absl::StrCat(who(), ", for another ", absl::FormatDuration(left)));
+    }
   }
   const zk::SessionId owner = history_.OwnerOf(bid.node);
   if (owner != bid.core->session_id()) {
     Break("believed in a foreign session",
-          absl::StrCat(who, " of session ", owner, " in session ", bid.core->session_id()));
+          absl::StrCat(who(), " of session ", owner, " in session ", bid.core->session_id()));
   }
 }
 
