@@ -217,10 +217,9 @@ void Heartbeat::SendRequest(bool beat) {
     if (FromServer(reply.code)) UrgentBeat(answered);
     ScheduleBeat();
   };
-  if (beat) return owner_->SendBeat(CommittedBarrier(), std::move(done));
-  const zk::Get read{beat_path_};
-  pace_.KeepsProven(now) ? owner_->SendBeat(read, std::move(done))
-                         : owner_->SendIdleRead(read, std::move(done));
+  const zk::Request request = beat ? CommittedBarrier() : zk::Get{beat_path_};
+  beat || pace_.KeepsProven(now) ? owner_->SendBeat(request, std::move(done))
+                                 : owner_->SendIdleRead(request, std::move(done));
 }
 
 // The second beat of a proof follows the first at once.

@@ -49,7 +49,9 @@ ContenderRunner::ContenderRunner(std::shared_ptr<internal::ClientCore> core,
       wait_(*core_, *acquisition_, contender_) {}
 
 void ContenderRunner::Start(session::Session* session) {
-  if (acquisition_->queue()->has_listeners()) notifier_.emplace(*core_, *acquisition_);
+  if (acquisition_->queue()->has_listeners()) {
+    notifier_ = std::make_unique<lease::Notifier>(*core_, *acquisition_);
+  }
   absl::StatusOr<Room> room = absl::FailedPreconditionError("the client is closed");
   if (session != nullptr) {
     room = Room::Find(core_->sessions(), candidacy(), acquisition_->path());

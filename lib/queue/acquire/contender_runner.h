@@ -89,8 +89,8 @@ class ContenderRunner : public session::ProofListener,
   const std::shared_ptr<Acquisition> acquisition_;
   machine::Contender contender_;
   Wait wait_;
-  std::optional<lease::HeldLease> held_;     // once granted
-  std::optional<lease::Notifier> notifier_;  // if there is a listener
+  std::optional<lease::HeldLease> held_;       // once granted
+  std::unique_ptr<lease::Notifier> notifier_;  // if there is a listener
 
   session::Session* session_ = nullptr;  // null before Start, and once finished
   std::shared_ptr<ContenderRunner> self_;

@@ -246,7 +246,7 @@ class Contender {
   class Transition;  // contender_transition.h: the transitions
 
   // kSetAgain: armed on an earlier connection, set again by the client library on this one.
-  enum class OwnWatch { kNotYet, kWanted, kArmed, kSetAgain };
+  enum class OwnWatch : uint8_t { kNotYet, kWanted, kArmed, kSetAgain };
 
   Candidacy candidacy_;
   State state_ = State::kOutside;
@@ -265,12 +265,12 @@ class Contender {
   OpId main_op_ = 0;
   OpId list_op_ = 0;
   OpId own_watch_op_ = 0;
-  OpId check_op_ = 0;  // kWatching: of the timer, then of the get of the predecessor
-  OwnWatch own_watch_ = OwnWatch::kNotYet;
-  OpId delay_op_ = 0;  // of the lock delay, once it has begun
-  bool delay_over_ = false;
+  OpId check_op_ = 0;           // kWatching: of the timer, then of the get of the predecessor
+  OpId delay_op_ = 0;           // of the lock delay, once it has begun
   int32_t record_version_ = 0;  // of the record, once read or written
-  bool marked_ = false;         // the record names this contender as the holder
+  OwnWatch own_watch_ = OwnWatch::kNotYet;
+  bool delay_over_ = false;
+  bool marked_ = false;  // the record names this contender as the holder
 
   action::Finished end_;  // what to report at kDone; an outcome other than kNone: on the way there
 

@@ -50,6 +50,20 @@ void BeatPace::OnConnected(absl::Duration timeout, absl::Duration lifetime,
   overdue_after_ = timeout / kOverdueFraction;
   doubt_ = sparse_ * kDoubtShare;
   too_little_ = std::min(sparse_, timeout / kTooLittleFraction);
+  reads_apart_ = timeout / kReadsPerTimeout;
+  idle_reads_apart_ =
+      timeout / (kind_ == Kind::kSteady ? kSteadyIdleReadsPerTimeout : kSparseIdleReadsPerTimeout);
+  single_beats_apart_ = timeout / kBeatsPerTimeout;
+  pairs_apart_ =
+      std::min(std::max(timeout / kPairsPerTimeout, kPairsApart), timeout / kLeastPairsPerTimeout);
+  Vary(share_);
+}
+
+void BeatPace::Vary(double share) {
+  share_ = share;
+  varied_spread_ = spread_ * share;
+  varied_pairs_apart_ = Varied(pairs_apart_);
+  varied_idle_reads_apart_ = Varied(idle_reads_apart_);
 }
 
 bool BeatPace::SetNeed(const Need& need, base::BootTime now) {
@@ -65,7 +79,7 @@ void BeatPace::OnSent(bool beat, base::BootTime now, uint64_t random) {
   last_request_ = now;
   if (beat) last_beat_ = now;
   // Not for each read before a beat: of so many choices the earliest would win.
-  if (beat || !KeepsProven(now)) share_ = static_cast<double>(random) * 0x1p-64;
+  if (beat || !KeepsProven(now)) Vary(static_cast<double>(random) * 0x1p-64);
 }
 
 void BeatPace::OnBeatAnswered(base::BootTime now) { pair_takes_ = 2 * (now - last_beat_); }
@@ -74,39 +88,30 @@ absl::Duration BeatPace::Least() const {
   return (kind_ == Kind::kSteady && need_.lease ? steady_ : sparse_) + pair_takes_;
 }
 
-absl::Duration BeatPace::PairsApart() const {
-  return std::min(std::max(timeout_ / kPairsPerTimeout, kPairsApart),
-                  timeout_ / kLeastPairsPerTimeout);
-}
-
 base::BootTime BeatPace::OverdueAt(base::BootTime deadline, base::BootTime now) const {
   return std::max(now + overdue_after_, deadline - doubt_);
 }
 
 base::BootTime BeatPace::NextBeat(std::optional<base::BootTime> deadline) const {
-  const absl::Duration single = timeout_ / kBeatsPerTimeout;
   if (!deadline.has_value()) {
-    return last_beat_ + Varied(need_.proof ? std::min(single, kUnprovenPeriod) : single);
+    return last_beat_ + Varied(need_.proof ? std::min(single_beats_apart_, kUnprovenPeriod)
+                                           : single_beats_apart_);
   }
   const base::BootTime next =
-      std::max(*deadline - (Least() + spread_ * share_), last_beat_ + Varied(PairsApart()));
+      std::max(*deadline - (Least() + varied_spread_), last_beat_ + varied_pairs_apart_);
   if (need_.delay_lifetime == absl::InfiniteDuration()) return next;
-  return std::min(next, last_beat_ + Varied(std::max(single, need_.delay_lifetime / 2)));
+  return std::min(next,
+                  last_beat_ + Varied(std::max(single_beats_apart_, need_.delay_lifetime / 2)));
 }
 
 BeatPace::Planned BeatPace::Next(std::optional<base::BootTime> deadline, base::BootTime now) const {
-  const bool steady = kind_ == Kind::kSteady;
-  if (!KeepsProven(now)) {
-    const int idle_reads = steady ? kSteadyIdleReadsPerTimeout : kSparseIdleReadsPerTimeout;
-    return {last_request_ + Varied(timeout_ / idle_reads), false};
-  }
+  if (!KeepsProven(now)) return {last_request_ + varied_idle_reads_apart_, false};
   const base::BootTime beat = NextBeat(deadline);
   if (!deadline.has_value()) return {beat, true};
-  const absl::Duration apart = timeout_ / kReadsPerTimeout;
-  const base::BootTime first = beat - (longest_gap_ + kTouches * apart + pair_takes_);
+  const base::BootTime first = beat - (longest_gap_ + kTouches * reads_apart_ + pair_takes_);
   // Where pairs come faster than a ping gap, the touches of the next but one come before the next.
-  const bool all_the_time = steady || first < last_beat_;
-  const base::BootTime soonest = last_request_ + apart;
+  const bool all_the_time = kind_ == Kind::kSteady || first < last_beat_;
+  const base::BootTime soonest = last_request_ + reads_apart_;
   const base::BootTime read = all_the_time ? soonest : std::max(first, soonest);
   const base::BootTime until = all_the_time ? beat : beat - longest_gap_;
   return read < until ? Planned{read, false} : Planned{beat, true};

@@ -66,7 +66,7 @@ class BeatPace {
   // than the reserve is left, or up to a spread later.
   absl::Duration Least() const;
   absl::Duration Reserve() const { return Least() + spread_; }
-  absl::Duration PairsApart() const;  // at least; at random up to a fifth less
+  absl::Duration PairsApart() const { return pairs_apart_; }  // at random up to a fifth less
   // From then on a session that was proven `now` is in doubt: an answer is late.
   base::BootTime OverdueAt(base::BootTime deadline, base::BootTime now) const;
   // With less a new lease had better begin with a proof of its own.
@@ -74,22 +74,25 @@ class BeatPace {
 
  private:
   absl::Duration Varied(absl::Duration longest) const { return longest * (0.8 + 0.2 * share_); }
+  void Vary(double share);
   base::BootTime NextBeat(std::optional<base::BootTime> deadline) const;
 
   const Kind kind_;
   absl::Duration timeout_;  // T
   absl::Duration longest_gap_;
-  // Of T, and asked for at every answer.
+  // Of T, and asked for at every answer, grant and release: so they are not worked out each time.
   absl::Duration steady_, sparse_;  // what is left at the lowest
   absl::Duration spread_;           // and up to so much more
   absl::Duration overdue_after_, doubt_, too_little_;
+  absl::Duration reads_apart_, idle_reads_apart_, single_beats_apart_, pairs_apart_;
 
   Need need_;
   base::BootTime proven_until_;
   base::BootTime last_request_;  // when it was sent, and
   base::BootTime last_beat_;
   absl::Duration pair_takes_;  // two beats, if each takes as long as the last one
-  double share_ = 1;           // from 0 to 1, another one after each beat
+  double share_ = 1;           // from 0 to 1, another one after each beat; and with it:
+  absl::Duration varied_spread_, varied_pairs_apart_, varied_idle_reads_apart_;
 };
 
 }  // namespace zkrecipes::session::machine

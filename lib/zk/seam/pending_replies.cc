@@ -2,18 +2,20 @@
 
 #include "lib/zk/seam/pending_replies.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace zkrecipes::zk::inline seam {
 
 uint64_t PendingReplies::Add(Handle::Done done) {
-  sent_.emplace(++last_id_, std::move(done));
+  sent_.emplace_back(++last_id_, std::move(done));
   return last_id_;
 }
 
 Handle::Done PendingReplies::Take(uint64_t id) {
-  const auto found = sent_.find(id);
-  if (found == sent_.end()) return nullptr;
+  const auto found =
+      std::ranges::lower_bound(sent_, id, {}, [](const auto& sent) { return sent.first; });
+  if (found == sent_.end() || found->first != id) return nullptr;
   Handle::Done done = std::move(found->second);
   sent_.erase(found);
   return done;

@@ -8,8 +8,6 @@
 #include <memory>
 #include <utility>
 
-#include "absl/container/btree_map.h"
-
 #include "lib/zk/seam/handle.h"
 #include "lib/zk/seam/reactor.h"
 #include "lib/zk/seam/types.h"
@@ -46,7 +44,7 @@ class PendingReplies {
   static void AnswerThese(std::deque<Later>& later);
 
   Reactor* const reactor_;
-  absl::btree_map<uint64_t, Handle::Done> sent_;  // by number: in the order of sending
+  std::deque<std::pair<uint64_t, Handle::Done>> sent_;  // by number: in the order of sending
   uint64_t last_id_ = 0;
   const std::shared_ptr<std::deque<Later>> later_;  // shared with the posted task
 };
