@@ -117,7 +117,8 @@ std::shared_ptr<Acquisition> Acquisition::Begin(Queue queue, machine::Candidacy 
                                                 const WaitOptions& wait, call::Done<Answer> done) {
   Complete(*queue, candidacy);
   const auto self = std::make_shared<Acquisition>(std::move(queue), wait, std::move(done));
-  auto runner = std::make_shared<ContenderRunner>(self->core(), self, std::move(candidacy));
+  // Of at most 1,032 bytes with its counts: for more glibc goes a longer way (`cost`).
+  auto runner = std::make_shared<ContenderRunner>(self, std::move(candidacy));
   self->runner_ = runner;
   self->core()->Post(
       [runner = std::move(runner)](session::Session* session) { runner->Start(session); });

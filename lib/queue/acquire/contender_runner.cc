@@ -40,13 +40,12 @@ absl::Status UnprovenStatus(const std::string& path, const session::Session& ses
 
 }  // namespace
 
-ContenderRunner::ContenderRunner(std::shared_ptr<internal::ClientCore> core,
-                                 std::shared_ptr<Acquisition> acquisition,
+ContenderRunner::ContenderRunner(std::shared_ptr<Acquisition> acquisition,
                                  machine::Candidacy&& candidacy)
-    : core_(std::move(core)),
+    : core_(acquisition->core().get()),
       acquisition_(std::move(acquisition)),
       contender_(std::move(candidacy)),
-      wait_(*core_, *acquisition_, contender_) {}
+      wait_(*acquisition_, contender_) {}
 
 void ContenderRunner::Start(session::Session* session) {
   if (acquisition_->queue()->has_listeners()) {
@@ -312,11 +311,11 @@ void ContenderRunner::Act(machine::Grant grant) {
   // server did not say.
   const absl::StatusOr<int64_t>& epoch = session_->epoch();
   grant.epoch = epoch.value_or(0);
-  held_.emplace(
-      *core_->reactor(), *session_, acquisition_->path(),
-      std::make_shared<internal::LeaseState>(core_, session_->validity(), std::move(grant),
-                                             weak_from_this(), Terms(), session_->reach()),
-      weak_from_this(), [this](machine::Event&& event) { On(std::move(event)); });
+  held_.emplace(*core_->reactor(), *session_, acquisition_->path(),
+                std::make_shared<internal::LeaseState>(acquisition_->core(), session_->validity(),
+                                                       std::move(grant), weak_from_this(), Terms(),
+                                                       session_->reach()),
+                weak_from_this(), [this](machine::Event&& event) { On(std::move(event)); });
   if (notifier_) session_->WantSuspicionChecks(true);
   // A lease that nobody takes is destroyed here, which makes this contender leave: after a refusal,
   // and if the acquire was answered before.

@@ -29,8 +29,7 @@ class ContenderRunner : public session::ProofListener,
                         public internal::LeaseHolder,
                         public std::enable_shared_from_this<ContenderRunner> {
  public:
-  ContenderRunner(std::shared_ptr<internal::ClientCore> core,
-                  std::shared_ptr<Acquisition> acquisition, machine::Candidacy&& candidacy);
+  ContenderRunner(std::shared_ptr<Acquisition> acquisition, machine::Candidacy&& candidacy);
 
   // `session`: null if the client is closed.
   void Start(session::Session* session);
@@ -85,7 +84,7 @@ class ContenderRunner : public session::ProofListener,
   void AnswerReleases(const absl::Status& status);
   const machine::Candidacy& candidacy() const { return contender_.candidacy(); }
 
-  const std::shared_ptr<internal::ClientCore> core_;
+  internal::ClientCore* const core_;  // the acquisition's
   const std::shared_ptr<Acquisition> acquisition_;
   machine::Contender contender_;
   Wait wait_;

@@ -24,30 +24,32 @@ bool IsFirst(State state) {
 
 }  // namespace
 
+internal::ClientCore& Wait::core() const { return *acquisition_.core(); }
+
 void Wait::Begin(session::Session* session, const std::shared_ptr<void>& owner) {
   session_ = session;
   owner_ = owner;
   if (acquisition_.deadline() == base::BootTime::InfiniteFuture()) return;
   // A try has listed those in front already.
   if (contender_.candidacy().try_only) return StartLastTimer();
-  const base::BootTime now = core_.Now();
+  const base::BootTime now = core().Now();
   const absl::Duration left = acquisition_.deadline() - now;
   const absl::Duration ahead = std::min(left / kAheadFraction, kLongestAhead);
-  timer_ = core_.reactor()->CallAt(now + (left - ahead), [self = Self()] {
+  timer_ = core().reactor()->CallAt(now + (left - ahead), [self = Self()] {
     self->StartLastTimer();
     self->AskWhoIsInFront();
   });
 }
 
 void Wait::StartLastTimer() {
-  timer_ = core_.reactor()->CallAt(acquisition_.deadline(), [self = Self()] {
+  timer_ = core().reactor()->CallAt(acquisition_.deadline(), [self = Self()] {
     self->timer_ = 0;
     self->acquisition_.TimeOut();
   });
 }
 
 void Wait::End() {
-  if (timer_ != 0) core_.reactor()->Cancel(std::exchange(timer_, 0));
+  if (timer_ != 0) core().reactor()->Cancel(std::exchange(timer_, 0));
 }
 
 // The nearness begins anew with each wait: behind another predecessor the old checks say nothing.
@@ -86,7 +88,7 @@ void Wait::AskWhoIsInFront() {
   const State state = contender_.state();
   if (IsFirst(state)) return acquisition_.Know({});
   const bool queued = state == State::kWatching || state == State::kListing;
-  const bool in_time = core_.Now() < acquisition_.deadline();
+  const bool in_time = core().Now() < acquisition_.deadline();
   if (!queued || !in_time || !session_->connected()) return;
   session_->Send(zk::GetChildren{parent()}, [self = Self()](const zk::Reply& reply) {
     if (reply.code == zk::Code::kOk) self->OnRivals(reply.children);

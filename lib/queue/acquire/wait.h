@@ -20,8 +20,8 @@ namespace zkrecipes::queue::acquire {
 class Wait {
  public:
   // All must live as long as this.
-  Wait(internal::ClientCore& core, Acquisition& acquisition, const machine::Contender& contender)
-      : core_(core), acquisition_(acquisition), contender_(contender) {}
+  Wait(Acquisition& acquisition, const machine::Contender& contender)
+      : acquisition_(acquisition), contender_(contender) {}
 
   // Starts the time limit. `owner` keeps this alive while timers and answers are under way.
   void Begin(session::Session* session, const std::shared_ptr<void>& owner);
@@ -47,13 +47,13 @@ class Wait {
  private:
   // Keeps the owner alive, and with it this.
   std::shared_ptr<Wait> Self() { return {owner_.lock(), this}; }
+  internal::ClientCore& core() const;
   void StartLastTimer();
   void AskWhoIsInFront();
   void OnRivals(const zk::Names& children);
   listing::Rivals RivalsIn(const zk::Names& children) const;
   const std::string& parent() const { return contender_.candidacy().parent; }
 
-  internal::ClientCore& core_;
   Acquisition& acquisition_;
   const machine::Contender& contender_;
   session::Session* session_ = nullptr;

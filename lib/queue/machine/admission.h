@@ -63,7 +63,7 @@ bool Contains(const zk::Names& children, absl::string_view child);
 
 // What the list of its own children says of it: a semaphore's leases; nothing, so that it may be a
 // semaphore's that nobody holds; or something else, such as a queue of ours.
-enum class Leases { kHeld, kEmpty, kOthers };
+enum class Leases : uint8_t { kHeld, kEmpty, kOthers };
 Leases LeasesIn(const zk::Names& children_of_leases);
 // Whether `children` are a semaphore's. An empty `leases` is one's only beside the queue that each
 // of its acquires goes through.

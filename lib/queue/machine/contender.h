@@ -78,7 +78,7 @@ using OpId = uint32_t;  // 0: none
 inline constexpr char kRecordName[] = "zkrecipes-holder";
 
 // Why a contender ended without (or after) a grant.
-enum class Outcome {
+enum class Outcome : uint8_t {
   kNone,
   kLeft,          // asked to leave: released, timed out, cancelled, closed
   kBusy,          // try only: other contenders are in the way
@@ -183,13 +183,13 @@ struct LeaveRefused {
 // The last action: nothing of this contender is left on the server, or its session has ended.
 struct Finished {
   Outcome outcome = Outcome::kNone;
+  // Its session has ended before the deletion of its node was confirmed. The node may be there for
+  // another while: a leader says that it ends a session before it has, and may fail in between.
+  bool unconfirmed = false;
   zk::Code code = zk::Code::kOk;        // kRefused: the server's answer,
   std::string what;                     // to which request,
   std::string path;                     // on which path
   std::vector<std::string> blind = {};  // kBlind: these
-  // Its session has ended before the deletion of its node was confirmed. The node may be there for
-  // another while: a leader says that it ends a session before it has, and may fail in between.
-  bool unconfirmed = false;
 
   friend bool operator==(const Finished&, const Finished&) = default;
   template <typename H>
@@ -251,12 +251,12 @@ class Contender {
   Candidacy candidacy_;
   State state_ = State::kOutside;
   bool connected_ = false;
+  Leases leases_ = Leases::kOthers;  // kInspecting: what was found in the child `leases`
   zk::SessionId session_ = 0;        // of the connection, and of the node if there is one
   std::string guid_;                 // of this session's node; empty: none chosen yet
   std::string node_;                 // own node's full path, once known
   int64_t czxid_ = 0;                // own node's
   std::string missing_;              // kMakingParents: the container being created
-  Leases leases_ = Leases::kOthers;  // kInspecting: what was found in the child `leases`
   InFront in_front_;
 
   // Outstanding requests. The state's main one (create, barrier, get, watch, delete) is sent, and

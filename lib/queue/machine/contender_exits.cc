@@ -68,7 +68,10 @@ void Contender::Transition::Refuse(Code code, const std::string& what, const std
 
 // Without permission to delete below the parent and to list it, the create's outcome stays unknown.
 void Contender::Transition::RefuseToResolve(Code code, const std::string& what) {
-  if (!Leaving()) c_.end_ = {Outcome::kRefused, code, what, c_.candidacy_.parent};
+  if (!Leaving()) {
+    c_.end_ = {
+        .outcome = Outcome::kRefused, .code = code, .what = what, .path = c_.candidacy_.parent};
+  }
   Do(action::LeaveRefused{code, what, c_.candidacy_.parent});
   RetryLater();
 }

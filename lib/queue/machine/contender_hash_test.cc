@@ -136,7 +136,8 @@ TEST(ContenderHash, AgreesWithEquality) {
 
 // action::Finished is compared and hashed within a contender.
 TEST(ContenderHash, DependsOnEveryFieldOfItsLastWord) {
-  const action::Finished refused = {Outcome::kRefused, Code::kNoAuth, "list", "/q"};
+  const action::Finished refused = {
+      .outcome = Outcome::kRefused, .code = Code::kNoAuth, .what = "list", .path = "/q"};
   std::vector<action::Finished> all(6, refused);
   all[1].outcome = Outcome::kLost;
   all[2].code = Code::kNoNode;
