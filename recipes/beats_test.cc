@@ -56,6 +56,16 @@ TEST_F(BeatsTest, AHolderCommitsLessThanTwoASecondHoweverManyLeasesItHas) {
   EXPECT_LE(Transactions(absl::Minutes(10)), 600 * 1.4);
 }
 
+// With a lock delay beats only confirm that the node was there.
+TEST_F(BeatsTest, AHolderThatCanNeverBeProvenHoldsAndCommitsLittleMoreThanOneASecond) {
+  LockUser holder;
+  memory::Start(simulation_, holder, {.lease = {.ping_gap = absl::Seconds(8)}});
+  holder.lock_options.lock_delay = kTimeout;
+  Acquire(holder);
+  EXPECT_LE(Transactions(absl::Minutes(10)), 600 * 1.3);
+  EXPECT_TRUE(holder.holds());
+}
+
 TEST_F(BeatsTest, ASparseHolderCommitsLessThanOneInTwoSeconds) {
   LockUser holder;
   memory::Start(simulation_, holder, {.lease = {.pace = LeaseOptions::Pace::kSparse}});

@@ -39,7 +39,7 @@ void Heartbeat::OnConnected(base::BootTime began, absl::Duration timeout, bool n
   // From before the connection was begun: the server counts the session's time from its own end of
   // the handshake, which is later.
   bound_.Connected(began, now, timeout, new_session);
-  pace_.OnConnected(bound_.timeout(), bound_.lifetime(), bound_.longest_gap());
+  pace_.OnConnected(bound_.timeout(), bound_.lifetime(), bound_.longest_gap(), CanProve());
   connected_ = true;
   if (new_session || validity_ == nullptr) {
     validity_ = std::make_shared<SessionValidity>();
@@ -48,7 +48,7 @@ void Heartbeat::OnConnected(base::BootTime began, absl::Duration timeout, bool n
   validity_->SetConnected(true);
   // The handshake of a new session is itself a committed write.
   if (new_session) {
-    Prove(now);
+    CanProve() ? Prove(now) : Confirm(now, began);
   } else if (bound_.deadline().has_value()) {
     // This server may have granted a shorter timeout.
     validity_->Shorten(*bound_.deadline());
@@ -129,7 +129,8 @@ void Heartbeat::Answered(const Ticket& ticket, zk::Code code) {
 // The first proof of a period must leave the time for another one: otherwise the first lease of the
 // period would be lost as soon as it is granted, and so would the next contender's.
 bool Heartbeat::ProvesEnough(base::BootTime now) {
-  if (!bound_.deadline().has_value()) return false;
+  // Where no other proof can follow, what needs none must not end with this one.
+  if (!bound_.deadline().has_value() || !CanProve()) return false;
   if (*bound_.deadline() - now >= machine::ExpiryMargins::LeastLeft(timeout())) return true;
   return validity_->ProvenUntil(now) > now;
 }

@@ -91,6 +91,7 @@ class Heartbeat {
   void SendWhatIsDue();
   void UrgentBeat(base::BootTime now);
   void ScheduleBeat();
+  bool CanProve() const { return options_.margins.CanProve(timeout()); }
   bool wanted() const { return pace_.need().proof; }
   absl::Duration timeout() const { return bound_.timeout(); }
 

@@ -40,8 +40,9 @@ constexpr int kTooLittleFraction = 8;
 }  // namespace
 
 void BeatPace::OnConnected(absl::Duration timeout, absl::Duration lifetime,
-                           absl::Duration longest_gap) {
+                           absl::Duration longest_gap, bool provable) {
   timeout_ = timeout;
+  provable_ = provable;
   longest_gap_ = longest_gap;
   const absl::Duration after_beats = lifetime - longest_gap - 2 * timeout / kReadsPerTimeout;
   steady_ = std::max(timeout * kSteadyShare, after_beats - timeout / kSteadyPairsPerTimeout);
@@ -94,8 +95,9 @@ base::BootTime BeatPace::OverdueAt(base::BootTime deadline, base::BootTime now) 
 
 base::BootTime BeatPace::NextBeat(std::optional<base::BootTime> deadline) const {
   if (!deadline.has_value()) {
-    return last_beat_ + Varied(need_.proof ? std::min(single_beats_apart_, kUnprovenPeriod)
-                                           : single_beats_apart_);
+    const bool soon = need_.proof && provable_;
+    return last_beat_ +
+           Varied(soon ? std::min(single_beats_apart_, kUnprovenPeriod) : single_beats_apart_);
   }
   const base::BootTime next =
       std::max(*deadline - (Least() + varied_spread_), last_beat_ + varied_pairs_apart_);

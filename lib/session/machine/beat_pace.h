@@ -43,8 +43,10 @@ class BeatPace {
 
   explicit BeatPace(Kind kind) : kind_(kind) {}
 
-  // `lifetime`: what a touch proves. `longest_gap`: between two pings, by this clock.
-  void OnConnected(absl::Duration timeout, absl::Duration lifetime, absl::Duration longest_gap);
+  // `lifetime`: what a touch proves. `longest_gap`: between two pings, by this clock. `provable`:
+  // otherwise beats only confirm, for leases that need no proof.
+  void OnConnected(absl::Duration timeout, absl::Duration lifetime, absl::Duration longest_gap,
+                   bool provable = true);
   // Returns whether a request may now be due sooner than Next said before.
   bool SetNeed(const Need& need, base::BootTime now);
   const Need& need() const { return need_; }
@@ -80,6 +82,7 @@ class BeatPace {
   const Kind kind_;
   absl::Duration timeout_;  // T
   absl::Duration longest_gap_;
+  bool provable_ = true;
   // Of T, and asked for at every answer, grant and release: so they are not worked out each time.
   absl::Duration steady_, sparse_;  // what is left at the lowest
   absl::Duration spread_;           // and up to so much more
