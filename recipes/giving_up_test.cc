@@ -142,8 +142,11 @@ TEST_F(GivingUpInMemoryTest, ANodeThatCannotBeDeletedGoesOnceNothingElseNeedsIts
     if (!closed) other.result.reset();
     PassTime(absl::Milliseconds(100));
     EXPECT_THAT(Queue(), ::testing::IsEmpty()) << closed;
-    if (closed) EXPECT_EQ(outcome->Take({}), absl::OkStatus());
-    if (!closed) EXPECT_TRUE(StartHolder()->holds());
+    if (closed) {
+      EXPECT_EQ(outcome->Take({}), absl::OkStatus());
+    } else {
+      EXPECT_TRUE(StartHolder()->holds());
+    }
   }
 }
 

@@ -126,8 +126,8 @@ class LeaderElection {
   // In a loop until `stop`: campaigns, runs work(lease, end) on this thread while leading, and
   // releases the lease when work returns. `end` requests that work return: the lease has ended, or
   // `stop` was requested. The loop goes on after a lost lease, session or connection, and after
-  // another client deleted this candidate's node. Blocks. Work may destroy this LeaderElection. What
-  // it throws leaves this call, which releases the lease in the background.
+  // another client deleted this candidate's node. Blocks. Work may destroy this LeaderElection.
+  // What it throws leaves this call, which releases the lease in the background.
   //   OK                  stopped, or `options.once` and work has run: this candidate's node is
   //                       gone, or its place in the queue is given up in the background
   //   DeadlineExceeded    stopped or `once`, but the last lease's release was not confirmed within

@@ -127,8 +127,8 @@ class [[nodiscard]] Lease {
   //   DeadlineExceeded, Cancelled   not confirmed in time: the deletion goes on in the background,
   //                     until it is confirmed or the session has ended. DeadlineExceeded also if
   //                     the session ended first: then the node goes with it
-  //   PermissionDenied  the ACL forbids it: the node goes with its session, which ends as soon as no
-  //                     other contender of the client needs it
+  //   PermissionDenied  the ACL forbids it: the node goes with its session, which ends as soon as
+  //                     no other contender of the client needs it
   //   InvalidArgument   the timeout: released, and not waited for
   //   FailedPrecondition   the lease is moved from, a forked child: nothing is done. Release on the
   //                     client's I/O thread: released, and not waited for

@@ -43,8 +43,8 @@ std::shared_ptr<GrowingExecutor> NewGrowingExecutor(const PoolOptions& options =
 
 // Over the pool that all clients of this process share for their callbacks.
 std::shared_ptr<Executor> SharedExecutor();
-// See GrowingExecutor::KeepThread: of that pool, from OK on for as long as the process lives. Without
-// it, an answer that is handed over while no thread can be started may never be given.
+// See GrowingExecutor::KeepThread: of that pool, from OK on for as long as the process lives.
+// Without it, an answer that is handed over while no thread can be started may never be given.
 absl::Status KeepSharedThread();
 
 }  // namespace zkrecipes::base

@@ -301,8 +301,8 @@ void ContenderRunner::Act(const action::StartDelayTimer& start) {
 }
 
 // Once the user has the lease, it may be released or ask for its end at once, on any thread. So all
-// that it needs is HeldLease's: only ForUser makes the user's Lease. What its release leads to comes
-// to the reactor as a task of its own, behind all of this.
+// that it needs is HeldLease's: only ForUser makes the user's Lease. What its release leads to
+// comes to the reactor as a task of its own, behind all of this.
 void ContenderRunner::Act(machine::Grant grant) {
   wait_.End();
   retry_pauses_.Reset();

@@ -152,8 +152,9 @@ struct Start {
 // mutex may have been copied while another thread held it.
 absl::Status MayBegin(const internal::ClientCore& core, const WaitOptions& wait, bool blocks);
 
-// Says that `what` ("list /q") was given up: Cancelled; Unavailable if the session that was asked is
-// `cut_off` (Reach::CutOff); otherwise DeadlineExceeded. `trouble`: the last error, if there was one.
+// Says that `what` ("list /q") was given up: Cancelled; Unavailable if the session that was asked
+// is `cut_off` (Reach::CutOff); otherwise DeadlineExceeded. `trouble`: the last error, if there was
+// one.
 absl::Status NotAnswered(const std::optional<std::string>& cut_off, const std::string& what,
                          absl::Duration timeout, bool cancelled, const std::string& trouble = "");
 

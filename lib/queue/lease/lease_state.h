@@ -38,7 +38,8 @@ class LeaseHolder {
   virtual void Verify(Waiter waiter) = 0;
 };
 
-// What goes on only as long as a lease does: an upgrade or a downgrade of it, the writes of its node.
+// What goes on only as long as a lease does: an upgrade or a downgrade of it, the writes of its
+// node.
 class LeaseFollower {
  public:
   virtual ~LeaseFollower() = default;

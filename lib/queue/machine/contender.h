@@ -117,7 +117,8 @@ struct WatchFired {
 };
 // Give up the wait, or release. Irrevocable.
 struct Leave {
-  // kFollowedLost: the lease that it follows has ended, as it does after a grant, too: then nothing.
+  // kFollowedLost: the lease that it follows has ended, as it does after a grant, too: then
+  // nothing.
   Outcome why = Outcome::kLeft;
 };
 // A deadline of the lease has passed: it cannot be believed any more, though its session may live.

@@ -27,9 +27,9 @@ namespace zkrecipes::zk::c_client {
 //      ^                         --anything else--> -
 //      +---- an attempt that it hangs up on
 //
-// After a timeout in which most servers of the list refuse it the session is to be given up: most of
-// the ensemble has had all that the client saw, so the others cannot save it. Of fewer, one may be
-// of another ensemble, at an address that it was given anew.
+// After a timeout in which most servers of the list refuse it the session is to be given up: most
+// of the ensemble has had all that the client saw, so the others cannot save it. Of fewer, one may
+// be of another ensemble, at an address that it was given anew.
 class Refusals {
  public:
   // A request was answered in the session.

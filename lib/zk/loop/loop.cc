@@ -200,8 +200,8 @@ void LoopImpl::Run() {
   thread_ = std::thread::id();  // another thread may get its number
 }
 
-// To the calling thread, or to nobody; loop.h draws the ways. Whoever is asleep in poll has lost its
-// turn, or is not asleep any more.
+// To the calling thread, or to nobody; loop.h draws the ways. Whoever is asleep in poll has lost
+// its turn, or is not asleep any more.
 void LoopImpl::PassTurn(Turn to) {
   assert(!asleep_);
   switch (to) {

@@ -193,8 +193,8 @@ absl::StatusOr<Context> Read(const TlsOptions& options) {
   SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
   SSL_CTX_set_options(context.get(),
                       SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET | SSL_OP_NO_COMPRESSION);
-  // The machine's configuration may be stricter, but it does not allow what OpenSSL's level 0 would:
-  // ciphers by which no server has a certificate, or by which nothing is encrypted.
+  // The machine's configuration may be stricter, but it does not allow what OpenSSL's level 0
+  // would: ciphers by which no server has a certificate, or by which nothing is encrypted.
   if (SSL_CTX_get_security_level(context.get()) < 1) SSL_CTX_set_security_level(context.get(), 1);
   if (absl::Status status = ReadAuthorities(options, context.get()); !status.ok()) return status;
   if (absl::Status status = ReadOwn(options, context.get()); !status.ok()) return status;
