@@ -31,10 +31,7 @@ void SilenceWatch::Answered(uint64_t number, base::BootTime sent, absl::Duration
 
 // The timer may have been set for what an idle session waits for.
 void SilenceWatch::MoreAtStake() {
-  if (timer_ == 0) return;
-  // One that runs too soon plans anew, which is cheaper than a timer for each grant.
-  const base::BootTime at = silence_.LeaveAt(owner_->LostAt(), timeout_);
-  if (at < timer_at_) Arm(at);
+  if (timer_ != 0) Arm(silence_.LeaveAt(owner_->LostAt(), timeout_));
 }
 
 // One timer, set anew when it has run, since answers come far more often; or when a slowness has
@@ -45,7 +42,6 @@ void SilenceWatch::Arm(base::BootTime at) {
 }
 
 void SilenceWatch::CallAt(base::BootTime at, std::optional<base::BootTime> planned) {
-  timer_at_ = at;
   timer_ = reactor_->CallAt(at, [this, planned, alive = std::weak_ptr<char>(alive_)] {
     if (!alive.expired()) OnTimer(planned);
   });

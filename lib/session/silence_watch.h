@@ -50,7 +50,6 @@ class SilenceWatch {
   machine::Silence silence_;
   absl::Duration timeout_;
   zk::Reactor::TimerId timer_ = 0;  // 0: none runs
-  base::BootTime timer_at_;
   const std::shared_ptr<char> alive_ = std::make_shared<char>();
 };
 
