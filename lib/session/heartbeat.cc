@@ -39,7 +39,9 @@ void Heartbeat::OnConnected(base::BootTime began, absl::Duration timeout, bool n
   // From before the connection was begun: the server counts the session's time from its own end of
   // the handshake, which is later.
   bound_.Connected(began, now, timeout, new_session);
-  pace_.OnConnected(bound_.timeout(), bound_.lifetime(), bound_.longest_gap(), CanProve());
+  can_prove_ = options_.margins.CanProve(timeout());
+  least_left_ = machine::ExpiryMargins::LeastLeft(timeout());
+  pace_.OnConnected(timeout(), bound_.lifetime(), bound_.longest_gap(), can_prove_);
   connected_ = true;
   if (new_session || validity_ == nullptr) {
     validity_ = std::make_shared<SessionValidity>();
@@ -48,7 +50,7 @@ void Heartbeat::OnConnected(base::BootTime began, absl::Duration timeout, bool n
   validity_->SetConnected(true);
   // The handshake of a new session is itself a committed write.
   if (new_session) {
-    CanProve() ? Prove(now) : Confirm(now, began);
+    can_prove_ ? Prove(now) : Confirm(now, began);
   } else if (bound_.deadline().has_value()) {
     // This server may have granted a shorter timeout.
     validity_->Shorten(*bound_.deadline());
@@ -114,7 +116,7 @@ void Heartbeat::Answered(const Ticket& ticket, zk::Code code) {
   // Any answer is a touch; only a committed one can make the touches before it a proof.
   bound_.Answered(ticket.request, now, committed);
   if (pace_.need().lease && before.has_value() && *before < *bound_.deadline()) {
-    least_left_ = std::min(least_left_.value_or(absl::InfiniteDuration()), *before - now);
+    least_seen_ = std::min(least_seen_.value_or(absl::InfiniteDuration()), *before - now);
   }
   Report(now, now - ticket.request.sent);
   if (!committed) return;
@@ -130,8 +132,8 @@ void Heartbeat::Answered(const Ticket& ticket, zk::Code code) {
 // period would be lost as soon as it is granted, and so would the next contender's.
 bool Heartbeat::ProvesEnough(base::BootTime now) {
   // Where no other proof can follow, what needs none must not end with this one.
-  if (!bound_.deadline().has_value() || !CanProve()) return false;
-  if (*bound_.deadline() - now >= machine::ExpiryMargins::LeastLeft(timeout())) return true;
+  if (!bound_.deadline().has_value() || !can_prove_) return false;
+  if (*bound_.deadline() - now >= least_left_) return true;
   return validity_->ProvenUntil(now) > now;
 }
 
@@ -148,7 +150,7 @@ void Heartbeat::Confirm(base::BootTime now, base::BootTime sent) {
 void Heartbeat::Report(base::BootTime now, absl::Duration round_trip) {
   if (now < next_report_) return;
   next_report_ = now + timeout() / kReportsPerTimeout;
-  owner_->OnAnswered(round_trip, std::exchange(least_left_, std::nullopt));
+  owner_->OnAnswered(round_trip, std::exchange(least_seen_, std::nullopt));
 }
 
 void Heartbeat::Prove(base::BootTime now, base::BootTime confirmed) {

@@ -91,7 +91,6 @@ class Heartbeat {
   void SendWhatIsDue();
   void UrgentBeat(base::BootTime now);
   void ScheduleBeat();
-  bool CanProve() const { return options_.margins.CanProve(timeout()); }
   bool wanted() const { return pace_.need().proof; }
   absl::Duration timeout() const { return bound_.timeout(); }
 
@@ -104,10 +103,14 @@ class Heartbeat {
   std::string beat_path_;  // of a child of the missing node
   const std::shared_ptr<char> alive_ = std::make_shared<char>();
 
+  // Of the session timeout, and asked for at every answer.
+  bool can_prove_ = true;
+  absl::Duration least_left_;  // by the first proof of a period
+
   bool connected_ = false;
   bool stopped_ = false;
   bool on_its_way_ = false;                   // a beat or a read
-  std::optional<absl::Duration> least_left_;  // since the last report
+  std::optional<absl::Duration> least_seen_;  // left, since the last report
   base::BootTime next_report_;
   zk::Reactor::TimerId beat_timer_ = 0;
   base::BootTime beat_timer_at_;

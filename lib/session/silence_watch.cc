@@ -19,7 +19,7 @@ absl::Duration ToBeSure(absl::Duration session_timeout) {
 void SilenceWatch::Asked(uint64_t number, base::BootTime sent, absl::Duration timeout) {
   timeout_ = timeout;
   silence_.Asked(number, sent);
-  if (timer_ == 0) Arm(silence_.LeaveAt(owner_->LostAt(), timeout_));
+  if (timer_ == 0 || std::exchange(more_at_stake_, false)) ArmIfSooner();
 }
 
 void SilenceWatch::Answered(uint64_t number, base::BootTime sent, absl::Duration timeout,
@@ -29,9 +29,17 @@ void SilenceWatch::Answered(uint64_t number, base::BootTime sent, absl::Duration
   if (timer_ == 0 || quick_again) Arm(silence_.LeaveAt(owner_->LostAt(), timeout_));
 }
 
-// The timer may have been set for what an idle session waits for.
+// The timer may have been set for what an idle session waits for. If nothing waits now, the next
+// request looks: that is cheaper than a timer for each grant.
 void SilenceWatch::MoreAtStake() {
-  if (timer_ != 0) Arm(silence_.LeaveAt(owner_->LostAt(), timeout_));
+  if (timer_ == 0) return;
+  more_at_stake_ = !silence_.waits();
+  if (silence_.waits()) ArmIfSooner();
+}
+
+void SilenceWatch::ArmIfSooner() {
+  const base::BootTime at = silence_.LeaveAt(owner_->LostAt(), timeout_);
+  if (timer_ == 0 || at < timer_at_) Arm(at);
 }
 
 // One timer, set anew when it has run, since answers come far more often; or when a slowness has
@@ -42,6 +50,7 @@ void SilenceWatch::Arm(base::BootTime at) {
 }
 
 void SilenceWatch::CallAt(base::BootTime at, std::optional<base::BootTime> planned) {
+  timer_at_ = at;
   timer_ = reactor_->CallAt(at, [this, planned, alive = std::weak_ptr<char>(alive_)] {
     if (!alive.expired()) OnTimer(planned);
   });

@@ -42,6 +42,7 @@ class SilenceWatch {
 
  private:
   void Arm(base::BootTime at);
+  void ArmIfSooner();
   void OnTimer(std::optional<base::BootTime> planned);
   void CallAt(base::BootTime at, std::optional<base::BootTime> planned);
 
@@ -50,6 +51,8 @@ class SilenceWatch {
   machine::Silence silence_;
   absl::Duration timeout_;
   zk::Reactor::TimerId timer_ = 0;  // 0: none runs
+  base::BootTime timer_at_;
+  bool more_at_stake_ = false;  // than when it was set
   const std::shared_ptr<char> alive_ = std::make_shared<char>();
 };
 

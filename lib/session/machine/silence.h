@@ -35,6 +35,7 @@ class Silence {
   void Heard(base::BootTime now) { since_ = now; }
   void Left(base::BootTime now);
 
+  bool waits() const { return waiting_ > 0; }
   // InfiniteFuture: nothing is waited for. `lost`: when leases are lost unless more is proven; a
   // time that has passed: no lease matters.
   base::BootTime LeaveAt(base::BootTime lost, absl::Duration timeout) const;
