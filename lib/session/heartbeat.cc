@@ -39,9 +39,9 @@ void Heartbeat::OnConnected(base::BootTime began, absl::Duration timeout, bool n
   // From before the connection was begun: the server counts the session's time from its own end of
   // the handshake, which is later.
   bound_.Connected(began, now, timeout, new_session);
-  can_prove_ = options_.margins.CanProve(timeout());
-  least_left_ = machine::ExpiryMargins::LeastLeft(timeout());
-  pace_.OnConnected(timeout(), bound_.lifetime(), bound_.longest_gap(), can_prove_);
+  can_prove_ = options_.margins.CanProve(bound_.timeout());
+  least_left_ = machine::ExpiryMargins::LeastLeft(bound_.timeout());
+  pace_.OnConnected(bound_.timeout(), bound_.lifetime(), bound_.longest_gap(), can_prove_);
   connected_ = true;
   if (new_session || validity_ == nullptr) {
     validity_ = std::make_shared<SessionValidity>();
