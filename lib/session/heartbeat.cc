@@ -115,7 +115,8 @@ void Heartbeat::Answered(const Ticket& ticket, zk::Code code) {
   const std::optional<base::BootTime> before = bound_.deadline();
   // Any answer is a touch; only a committed one can make the touches before it a proof.
   bound_.Answered(ticket.request, now, committed);
-  if (pace_.need().lease && before.has_value() && *before < *bound_.deadline()) {
+  const std::optional<base::BootTime> after = bound_.deadline();
+  if (pace_.need().lease && before.has_value() && after.has_value() && *before < *after) {
     least_seen_ = std::min(least_seen_.value_or(absl::InfiniteDuration()), *before - now);
   }
   Report(now, now - ticket.request.sent);

@@ -209,11 +209,13 @@ void Session::Act(const machine::action::EndSession&) {
   // A server that does not answer is left, as with any other request.
   const Heartbeat::Ticket ticket = heartbeat_.Sent(zk::Get{});
   silence_.Asked(ticket.request.number, ticket.request.sent, timeout_);
-  handle_->EndSession([this, alive = std::weak_ptr<char>(alive_)](const zk::Reply& reply) {
-    if (alive.expired()) return;
-    ending_ = false;
-    On(machine::event::EndAnswered{reply.code == zk::Code::kOk});
-  });
+  handle_->EndSession(
+      [this, alive = std::weak_ptr<char>(alive_), session = id()](const zk::Reply& reply) {
+        if (alive.expired()) return;
+        ending_ = false;
+        // Of a session that has ended otherwise, this says nothing of the next one.
+        if (session == id()) On(machine::event::EndAnswered{reply.code == zk::Code::kOk});
+      });
 }
 
 void Session::Act(const machine::action::AnnounceClosed& closed) {

@@ -343,8 +343,9 @@ void ContenderRunner::Act(const action::LeaseLost& lost) {
 }
 
 void ContenderRunner::Act(const action::LeaveRefused& refused) {
-  AnswerReleases(zk::ToStatus(refused.code, refused.what, refused.path));
+  // First: who is answered may ask for the lock again at once, behind this node.
   if (refused.code == zk::Code::kNoAuth) session_->CannotLeave(this);
+  AnswerReleases(zk::ToStatus(refused.code, refused.what, refused.path));
 }
 
 void ContenderRunner::Act(const action::Finished& finished) {

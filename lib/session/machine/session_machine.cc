@@ -77,8 +77,6 @@ class SessionMachine::Transition {
     if (m_.session_ != 0 && !resumed) LoseSession();
     m_.session_ = e.session;
     m_.given_up_ = false;
-    m_.served_ = true;
-    m_.refused_ = 0;
     m_.connected_ = true;
     if (m_.state_ != State::kClosing) m_.state_ = State::kConnected;
     Do(action::AnnounceConnected{e.session, resumed});
@@ -110,6 +108,10 @@ class SessionMachine::Transition {
     }
     // One server may be alone in its ways, so of a client that was served each is asked; the next
     // handle begins at any of them.
+    if (had_session && !RefusesForGood(e.why)) {
+      m_.served_ = true;
+      m_.refused_ = 0;
+    }
     if (RefusesForGood(e.why) && ++m_.refused_ >= (m_.served_ ? m_.servers_ : 1)) {
       if (m_.state_ != State::kClosing) m_.state_ = State::kFailed;
       Do(action::AnnounceFailed{e.why});
@@ -142,12 +144,16 @@ class SessionMachine::Transition {
   }
 
   // Without an answer the connection is lost, too. On the next one a closing session is asked to be
-  // ended again, and a contender finds again that it cannot leave.
+  // ended again. Any other is given up: its end may still be on its way to the leader, and would
+  // end it at any time, whatever is proven meanwhile.
   void operator()(const event::EndAnswered& e) {
-    if (!e.confirmed) return;
-    if (m_.state_ == State::kClosing) return Closed(/*confirmed=*/true);
+    if (m_.state_ == State::kClosing) {
+      if (e.confirmed) Closed(/*confirmed=*/true);
+      return;
+    }
     if (m_.state_ != State::kConnected && m_.state_ != State::kSuspended) return;
     m_.connected_ = false;
+    m_.given_up_ = !e.confirmed;
     CloseHandle();
     LoseSession();
     Resolve();

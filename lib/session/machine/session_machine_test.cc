@@ -177,7 +177,8 @@ TEST(SessionMachine, StaysGivenUp) {
 }
 
 TEST(SessionMachine, LosesItsSessionWhenItsCredentialsAreRefusedLater) {
-  EXPECT_EQ(Suspended().On({event::HandleEnded{kAuthFailed}}), "close handle, expired, pause");
+  EXPECT_EQ(Suspended().On({event::HandleEnded{kAuthFailed}}),
+            "close handle, expired, failed ZAUTHFAILED");
 }
 
 // ---- other servers -----------------------------------------------------------------------------
@@ -281,13 +282,21 @@ TEST(SessionMachine, ClosesUnconfirmedWhenItsTimeIsOver) {
 
 TEST(SessionMachine, EndsASessionThatIsNotNeededAndBeginsAnother) {
   SessionScript s = Connected();
-  EXPECT_EQ(s.On({event::Unneeded{}, event::EndAnswered{false}}), "end session | ");
   EXPECT_EQ(s.On({event::Unneeded{}, event::EndAnswered{true}}),
             "end session | close handle, expired, resolve");
   EXPECT_EQ(s.state(), State::kResolving);
   for (SessionScript other : {Fresh(), Resolving(), Connecting(), Suspended(), Failed()}) {
     EXPECT_EQ(other.On({event::Unneeded{}}), "") << "there is none, or no connection";
   }
+}
+
+// The end may be under way to the leader, which heeds it whoever serves the session by then.
+TEST(SessionMachine, NeverUsesASessionAgainWhoseEndWasAskedForAndNotAnswered) {
+  SessionScript s = After(Connected(), {event::Unneeded{}});
+  EXPECT_EQ(s.On({event::Disconnected{0}, event::EndAnswered{false}}),
+            "disconnected, resolve | close handle, expired, resolve");
+  EXPECT_EQ(s.machine.session(), 0);
+  EXPECT_EQ(Closing(s).On({event::Drained{}}), "closed, unconfirmed");
 }
 
 TEST(SessionMachine, IsClosedByTheAnswerToAnEarlierEnd) {
