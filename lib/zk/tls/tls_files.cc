@@ -161,10 +161,7 @@ Stamp StampOf(const std::string& path) {
 class OpenSslContext final : public TlsContext {
  public:
   explicit OpenSslContext(TlsOptions options) : options_(std::move(options)) {}
-  ~OpenSslContext() override {
-    const OpenSslUse use;
-    if (!use.ok()) static_cast<void>(context_.release());
-  }
+  ~OpenSslContext() override { FreeOfOpenSsl(context_); }
 
   // Leaves what it has as it is if all files are as they were.
   absl::Status Refresh();

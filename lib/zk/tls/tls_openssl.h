@@ -50,6 +50,13 @@ class OpenSslUse {
   bool ok_ = false;
 };
 
+// Frees what `owned` has, as long as that may be done; otherwise it stays.
+template <typename Pointer>
+void FreeOfOpenSsl(Pointer& owned) {
+  const OpenSslUse use;
+  use.ok() ? owned.reset() : static_cast<void>(owned.release());
+}
+
 inline constexpr char kOpenSslIsGone[] = "is not spoken to any more: this process exits";
 
 // OpenSSL's word for what went wrong last on this thread. Its queue of errors is empty after that.

@@ -31,10 +31,7 @@ class OpenSslStream final : public TlsStream {
     SSL_set_verify(ssl_.get(), SSL_VERIFY_PEER, OnVerified);
     SSL_set_connect_state(ssl_.get());
   }
-  ~OpenSslStream() override {
-    const OpenSslUse use;
-    if (!use.ok()) static_cast<void>(ssl_.release());
-  }
+  ~OpenSslStream() override { FreeOfOpenSsl(ssl_); }
   // The names that a server may have. False: one of them is no name.
   bool Expect(const std::vector<std::string>& hosts);
 
