@@ -173,15 +173,8 @@ absl::StatusOr<std::optional<Leader>> LeaderElection::CurrentLeader(const WaitOp
 
 absl::StatusOr<std::vector<ContenderInfo>> LeaderElection::Candidates(
     const WaitOptions& wait) const {
-  if (absl::Status wrong = zk::ValidatePath("path", path()); !wrong.ok()) return wrong;
-  const auto& core = ClientAccess::Core(*client_);
-  const auto nodes = queue::call::AskUntilAnswered<queue::listing::Nodes>(
-      *core, "list " + path(), wait,
-      [parent = core->name_space().ToServer(path())](session::Session& session, auto done) {
-        queue::listing::ReadQueue(session, parent, std::move(done));
-      });
-  if (!nodes.ok()) return nodes.status();
-  return queue::listing::DescribeQueue(*nodes, /*candidates=*/true);
+  return queue::listing::ListQueue(*ClientAccess::Core(*client_), path(), wait,
+                                   queue::listing::ReadQueue, /*candidates=*/true);
 }
 
 Subscription LeaderElection::Observe(

@@ -18,16 +18,15 @@
 #include "lib/zk/seam/path.h"
 
 namespace zkrecipes {
-namespace {
 
 using queue::call::AskUntilAnswered;
 using queue::listing::GrantModeOf;
 using queue::listing::Nodes;
-using Read = void (*)(session::Session&, const std::string&,
-                      queue::call::Done<absl::StatusOr<Nodes>>);
 
-absl::StatusOr<std::vector<ContenderInfo>> List(internal::ClientCore& core, const std::string& path,
-                                                const WaitOptions& wait, Read read) {
+absl::StatusOr<std::vector<ContenderInfo>> queue::listing::ListQueue(internal::ClientCore& core,
+                                                                     const std::string& path,
+                                                                     const WaitOptions& wait,
+                                                                     Read read, bool candidates) {
   if (absl::Status wrong = zk::ValidatePath("path", path); !wrong.ok()) return wrong;
   const auto nodes = AskUntilAnswered<Nodes>(
       core, "list " + path, wait,
@@ -36,8 +35,10 @@ absl::StatusOr<std::vector<ContenderInfo>> List(internal::ClientCore& core, cons
       });
   if (!nodes.ok()) return nodes.status();
   // On this thread: a long queue must not keep the reactor from its leases.
-  return queue::listing::DescribeQueue(*nodes);
+  return DescribeQueue(*nodes, candidates);
 }
+
+namespace {
 
 // A leader's node may be named as a lock's: only a reader's name is sure to say its mode.
 bool SameMode(queue::machine::Mode mode, GrantMode granted) {
@@ -87,7 +88,8 @@ void AskStanding(session::Session& session, const Sequencer& sequencer,
 
 absl::StatusOr<std::vector<ContenderInfo>> ListContenders(Client& client, const std::string& path,
                                                           const WaitOptions& wait) {
-  return List(*internal::ClientAccess::Core(client), path, wait, queue::listing::ReadQueue);
+  return queue::listing::ListQueue(*internal::ClientAccess::Core(client), path, wait,
+                                   queue::listing::ReadQueue);
 }
 
 absl::StatusOr<bool> CheckSequencer(Client& client, const Sequencer& sequencer,
@@ -113,7 +115,7 @@ absl::Status BreakContender(Client& client, const std::string& path, FencingToke
                             const WaitOptions& wait) {
   const auto& core = internal::ClientAccess::Core(client);
   const base::BootTime deadline = core->Now() + wait.timeout;
-  const auto queue = List(*core, path, wait, queue::listing::ReadQueueNow);
+  const auto queue = queue::listing::ListQueue(*core, path, wait, queue::listing::ReadQueueNow);
   if (!queue.ok()) return queue.status();
   const auto found = std::ranges::find(*queue, token, &ContenderInfo::token);
   // Without a czxid the node could not be read, so its token is not known.

@@ -38,6 +38,15 @@ void ReadQueue(session::Session& session, const std::string& parent,
 void ReadQueueNow(session::Session& session, const std::string& parent,
                   call::Done<absl::StatusOr<Nodes>> done);
 
+// Either of the two.
+using Read = void (*)(session::Session&, const std::string&, call::Done<absl::StatusOr<Nodes>>);
+// Blocks until `read` is answered, and describes the nodes. `path`: the user's, InvalidArgument if
+// it is none.
+absl::StatusOr<std::vector<ContenderInfo>> ListQueue(internal::ClientCore& core,
+                                                     const std::string& path,
+                                                     const WaitOptions& wait, Read read,
+                                                     bool candidates = false);
+
 // As ReadQueue for only the first in the queue; nullopt if the queue is empty. Two requests.
 void ReadHead(session::Session& session, const std::string& parent,
               call::Done<absl::StatusOr<Head>> done);
