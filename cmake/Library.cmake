@@ -6,7 +6,7 @@ function(zkrecipes_library target type)
   zkrecipes_as_installed(private ${ZKRECIPES_PRIVATE_DEPENDENCIES})
   add_library(${target} ${type}
     $<TARGET_OBJECTS:zkrecipes_base> $<TARGET_OBJECTS:zkrecipes_zk> $<TARGET_OBJECTS:zkrecipes_session>
-    $<TARGET_OBJECTS:zkrecipes_queue> $<TARGET_OBJECTS:zkrecipes_fencing> $<TARGET_OBJECTS:zkrecipes_resources>
+    $<TARGET_OBJECTS:zkrecipes_queue> $<TARGET_OBJECTS:zkrecipes_fencing>
     $<TARGET_OBJECTS:zkrecipes_log> $<TARGET_OBJECTS:zkrecipes_recipes> ${ZKRECIPES_PRIVATE_ZOOKEEPER_OBJECT})
   add_dependencies(${target} zkrecipes_private_zookeeper)
   set_target_properties(${target} PROPERTIES OUTPUT_NAME zkrecipes LINKER_LANGUAGE CXX)

@@ -16,7 +16,7 @@ import sys
 LAYERS = ["lib/base",
           # The rooms of lib/zk: the seam knows none of the others, and only the loop opens handles of the C client.
           "lib/zk/seam", "lib/zk/tls", "lib/zk/wire", "lib/zk/c_client", "lib/zk/loop",
-          "lib/session", "lib/queue", "lib/fencing", "lib/resources", "lib/log", "lib/metrics", "recipes"]
+          "lib/session", "lib/queue", "lib/fencing", "lib/log", "lib/metrics", "recipes"]
 # These stand on top of the library, and each may include those before it.
 TOP = ["testing", "tools", "demo", "examples", "integration", "bench", "verification"]
 # A recipe that needs more of lib/zk than its vocabulary shows that the queue lacks a feature.

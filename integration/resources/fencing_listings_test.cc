@@ -15,7 +15,7 @@
 #include <gmock/gmock.h>
 
 #include "integration/resources/kinds.h"
-#include "lib/resources/object_store_fixture.h"
+#include "lib/fencing/object_store_fixture.h"
 #include "zkrecipes/contenders.h"
 #include "zkrecipes/fenced_file.h"
 #include "zkrecipes/fenced_http.h"
@@ -46,8 +46,8 @@ using zkrecipes::Lease;
 using zkrecipes::Lock;
 using zkrecipes::Sequencer;
 using zkrecipes::WriteOp;
-using zkrecipes::resources::StoredObject;
-using zkrecipes::resources::StoredObjectTransport;
+using zkrecipes::fencing::StoredObject;
+using zkrecipes::fencing::StoredObjectTransport;
 
 // A lease whose session has expired without its client's knowledge, and its successor's. Each
 // listing is run by the new holder, and refuses the old one.

@@ -7,8 +7,8 @@
 #include "integration/resources/kinds.h"
 #include "integration/resources/private_server.h"
 #include "lib/base/random.h"
-#include "lib/resources/fenced_body.h"
-#include "lib/resources/file_on_disk.h"
+#include "lib/fencing/fenced_body.h"
+#include "lib/fencing/file_on_disk.h"
 #include "zkrecipes/fenced_file.h"
 
 namespace resources {
@@ -41,7 +41,7 @@ class FileRegister final : public Register {
     auto file = disk_->Open(next);
     if (!file.ok()) return file.status();
     absl::Status status =
-        (*file)->Write(zkrecipes::resources::WriteFencedBody({.write = "-", .data = value}));
+        (*file)->Write(zkrecipes::fencing::WriteFencedBody({.write = "-", .data = value}));
     if (status.ok()) status = (*file)->Sync();
     if (status.ok()) status = disk_->Rename(next, path_);
     return status.ok() ? disk_->SyncFolderOf(path_) : status;
@@ -55,7 +55,7 @@ class FileRegister final : public Register {
  private:
   const std::string path_;
   FencedFile file_;
-  const std::unique_ptr<zkrecipes::resources::Disk> disk_ = zkrecipes::resources::RealDisk();
+  const std::unique_ptr<zkrecipes::fencing::Disk> disk_ = zkrecipes::fencing::RealDisk();
 };
 
 absl::StatusOr<std::unique_ptr<Server>> StartFolder() {

@@ -14,7 +14,7 @@
 
 #include "integration/resources/http_server.h"
 #include "integration/resources/kinds.h"
-#include "lib/resources/fenced_body.h"
+#include "lib/fencing/fenced_body.h"
 #include "zkrecipes/fenced_object.h"
 
 namespace resources {
@@ -112,7 +112,7 @@ class ObjectRegister final : public Register {
   }
   // A put as everybody does it; it only looks like a fenced one.
   absl::Status WriteUnchecked(const std::string& value) override {
-    const std::string body = zkrecipes::resources::WriteFencedBody({.write = "-", .data = value});
+    const std::string body = zkrecipes::fencing::WriteFencedBody({.write = "-", .data = value});
     const auto answer = client_->Put(kObject, body, "application/octet-stream");
     return answer && answer->status == 200 ? absl::OkStatus() : absl::UnavailableError("PUT");
   }

@@ -15,7 +15,7 @@
 
 #include "integration/resources/kinds.h"
 #include "integration/servers/sockets.h"
-#include "lib/resources/redis/script.h"
+#include "lib/fencing/redis/script.h"
 #include "zkrecipes/fenced_redis.h"
 
 namespace resources {
@@ -59,8 +59,8 @@ class RedisTest : public ::testing::Test {
 
 TEST_F(RedisTest, KnowsItsScriptByItsHash) {
   const RedisReply hash(static_cast<redisReply*>(
-      redisCommand(context_.get(), "SCRIPT LOAD %s", zkrecipes::resources::redis::kRedisScript)));
-  EXPECT_STREQ(hash->str, zkrecipes::resources::redis::kRedisScriptHash);
+      redisCommand(context_.get(), "SCRIPT LOAD %s", zkrecipes::fencing::redis::kRedisScript)));
+  EXPECT_STREQ(hash->str, zkrecipes::fencing::redis::kRedisScriptHash);
 }
 
 TEST_F(RedisTest, GivesWhatTheCommandAnswers) {

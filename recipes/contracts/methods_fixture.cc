@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "lib/resources/object_store_fixture.h"
+#include "lib/fencing/object_store_fixture.h"
 #include "recipes/contracts/scene_fixture.h"
 #include "testing/coroutine_types.h"
 #include "zkrecipes/event_loop.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "lib/resources/fenced_body.h"
+#include "lib/fencing/fenced_body.h"
 
 #include <array>
 #include <cstdint>
@@ -13,7 +13,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 
-namespace zkrecipes::resources {
+namespace zkrecipes::fencing {
 namespace {
 
 constexpr char kMagic[] = "zkrecipes fenced ";
@@ -97,4 +97,4 @@ absl::StatusOr<FencedBody> ReadFencedBody(absl::string_view text) {
   return *std::move(body);
 }
 
-}  // namespace zkrecipes::resources
+}  // namespace zkrecipes::fencing

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef ZKRECIPES_LIB_RESOURCES_OBJECT_STORE_FIXTURE_H_
-#define ZKRECIPES_LIB_RESOURCES_OBJECT_STORE_FIXTURE_H_
+#ifndef ZKRECIPES_LIB_FENCING_OBJECT_STORE_FIXTURE_H_
+#define ZKRECIPES_LIB_FENCING_OBJECT_STORE_FIXTURE_H_
 
 #include <functional>
 #include <optional>
@@ -14,7 +14,7 @@
 
 #include "zkrecipes/fenced_object.h"
 
-namespace zkrecipes::resources {
+namespace zkrecipes::fencing {
 
 // An object of a store in memory. As S3's, its etag is made of what it holds: the same body, the
 // same etag.
@@ -109,6 +109,6 @@ class StoredObjectTransport : public ObjectTransport {
   Request before_get_, after_get_;
 };
 
-}  // namespace zkrecipes::resources
+}  // namespace zkrecipes::fencing
 
-#endif  // ZKRECIPES_LIB_RESOURCES_OBJECT_STORE_FIXTURE_H_
+#endif  // ZKRECIPES_LIB_FENCING_OBJECT_STORE_FIXTURE_H_

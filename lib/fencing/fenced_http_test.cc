@@ -10,7 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 
-#include "lib/resources/two_turns_fixture.h"
+#include "lib/fencing/two_turns_fixture.h"
 
 namespace zkrecipes {
 namespace {
@@ -157,7 +157,7 @@ class SteppedService {
   }
 
   const bool locks_;
-  resources::TwoTurns turns_;
+  fencing::TwoTurns turns_;
   std::unique_ptr<FencingGate> gate_;
   bool busy_ = false;
   std::string value_;

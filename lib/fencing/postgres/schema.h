@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef ZKRECIPES_LIB_RESOURCES_POSTGRES_SCHEMA_H_
-#define ZKRECIPES_LIB_RESOURCES_POSTGRES_SCHEMA_H_
+#ifndef ZKRECIPES_LIB_FENCING_POSTGRES_SCHEMA_H_
+#define ZKRECIPES_LIB_FENCING_POSTGRES_SCHEMA_H_
 
-namespace zkrecipes::resources::postgres {
+namespace zkrecipes::fencing::postgres {
 
 // Two marks say which pass a transaction has shown, and both end with it: its number in the floor's
 // row, and in a setting. The row's alone would come back with a dump that is loaded into another
@@ -117,6 +117,6 @@ BEGIN
 END $zkr$;
 )sql";
 
-}  // namespace zkrecipes::resources::postgres
+}  // namespace zkrecipes::fencing::postgres
 
-#endif  // ZKRECIPES_LIB_RESOURCES_POSTGRES_SCHEMA_H_
+#endif  // ZKRECIPES_LIB_FENCING_POSTGRES_SCHEMA_H_

@@ -7,12 +7,12 @@
 #include "absl/strings/str_cat.h"
 
 #include "lib/base/random.h"
-#include "lib/resources/fenced_body.h"
+#include "lib/fencing/fenced_body.h"
 
 namespace zkrecipes {
 namespace {
 
-using resources::FencedBody;
+using fencing::FencedBody;
 using Object = ObjectTransport::Object;
 
 // Only those who write at the same time lose, and one of them wins each time.
@@ -36,7 +36,7 @@ absl::Status NoEtag() {
 // Damage is never taken for an object without a floor.
 absl::StatusOr<FencedBody> Parsed(const absl::StatusOr<Object>& object) {
   if (!object.ok()) return object.status();
-  auto body = resources::ReadFencedBody(object->body);
+  auto body = fencing::ReadFencedBody(object->body);
   if (body.ok()) return body;
   return absl::DataLossError(absl::StrCat("a fenced object: ", body.status().message()));
 }
@@ -59,7 +59,7 @@ absl::Status ExpectNotDone(const char* condition, Put put) {
 // OK once the object holds `body`, though answers are lost.
 absl::Status PutNew(ObjectTransport& transport, const FencedBody& body) {
   for (int i = 0; i < kTries; ++i) {
-    const auto put = transport.PutIfAbsent(resources::WriteFencedBody(body));
+    const auto put = transport.PutIfAbsent(fencing::WriteFencedBody(body));
     if (!put.ok()) return put.status();
     if (*put == PutResult::kDone) return absl::OkStatus();
     // The put may have been done though its answer was lost, or another one's was.
@@ -92,7 +92,7 @@ absl::StatusOr<FencedBody> Replace(ObjectTransport& transport, const FencingPass
     if (data == nullptr && body->floor == floor) return body;
     if (data != nullptr) body->data = *data;
     body->write = own;
-    const auto put = transport.PutIfMatch(resources::WriteFencedBody(*body), object->etag);
+    const auto put = transport.PutIfMatch(fencing::WriteFencedBody(*body), object->etag);
     if (!put.ok()) return put.status();
     // Not done, or not known: the object itself tells which.
     if (*put == PutResult::kDone) return body;

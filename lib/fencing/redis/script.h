@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef ZKRECIPES_LIB_RESOURCES_REDIS_SCRIPT_H_
-#define ZKRECIPES_LIB_RESOURCES_REDIS_SCRIPT_H_
+#ifndef ZKRECIPES_LIB_FENCING_REDIS_SCRIPT_H_
+#define ZKRECIPES_LIB_FENCING_REDIS_SCRIPT_H_
 
-namespace zkrecipes::resources::redis {
+namespace zkrecipes::fencing::redis {
 
 // KEYS: the floor, then what the command touches. ARGV: epoch, token, "1" for a reader; then the
 // command. Gives {1, answer}, or {0, epoch, exclusive, shared} of a floor that refuses.
@@ -39,6 +39,6 @@ return {1, answer}
 // Its SHA-1, by which Redis knows it: RedisTest.KnowsItsScriptByItsHash says if it is out of date.
 inline constexpr char kRedisScriptHash[] = "46777ee754d3f8a005e25916cd32b717191e3c14";
 
-}  // namespace zkrecipes::resources::redis
+}  // namespace zkrecipes::fencing::redis
 
-#endif  // ZKRECIPES_LIB_RESOURCES_REDIS_SCRIPT_H_
+#endif  // ZKRECIPES_LIB_FENCING_REDIS_SCRIPT_H_

@@ -14,13 +14,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
-#include "lib/resources/redis/script.h"
+#include "lib/fencing/redis/script.h"
 
 namespace zkrecipes {
 namespace {
 
-using resources::redis::kRedisScript;
-using resources::redis::kRedisScriptHash;
+using fencing::redis::kRedisScript;
+using fencing::redis::kRedisScriptHash;
 using Words = std::vector<std::string>;
 
 absl::string_view TextOf(const redisReply& reply) { return {reply.str, reply.len}; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef ZKRECIPES_LIB_RESOURCES_TWO_TURNS_FIXTURE_H_
-#define ZKRECIPES_LIB_RESOURCES_TWO_TURNS_FIXTURE_H_
+#ifndef ZKRECIPES_LIB_FENCING_TWO_TURNS_FIXTURE_H_
+#define ZKRECIPES_LIB_FENCING_TWO_TURNS_FIXTURE_H_
 
 #include <array>
 #include <condition_variable>
@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-namespace zkrecipes::resources {
+namespace zkrecipes::fencing {
 
 // Two actors, each on a thread, of which one runs at a time, in an order that choices say: at each
 // step of either, who goes on. `NextOrder` goes through all orders.
@@ -97,6 +97,6 @@ class TwoTurns {
   size_t at_ = 0;  // of the next choice
 };
 
-}  // namespace zkrecipes::resources
+}  // namespace zkrecipes::fencing
 
-#endif  // ZKRECIPES_LIB_RESOURCES_TWO_TURNS_FIXTURE_H_
+#endif  // ZKRECIPES_LIB_FENCING_TWO_TURNS_FIXTURE_H_

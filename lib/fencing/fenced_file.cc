@@ -17,10 +17,10 @@
 
 #include "lib/base/random.h"
 #include "lib/base/unique_fd.h"
-#include "lib/resources/file_on_disk.h"
+#include "lib/fencing/file_on_disk.h"
 
 namespace zkrecipes {
-namespace resources {
+namespace fencing {
 namespace {
 
 absl::Status Failed(const char* call, const std::string& path) {
@@ -110,7 +110,7 @@ class Real : public Disk {
 
 std::unique_ptr<Disk> RealDisk() { return std::make_unique<Real>(); }
 
-}  // namespace resources
+}  // namespace fencing
 
 namespace internal {
 namespace {
@@ -120,21 +120,21 @@ constexpr absl::Duration kPatience = absl::Seconds(10);
 
 }  // namespace
 
-FileOnDisk::FileOnDisk(std::unique_ptr<resources::Disk> disk, std::string path)
+FileOnDisk::FileOnDisk(std::unique_ptr<fencing::Disk> disk, std::string path)
     : disk_(std::move(disk)), path_(std::move(path)), next_path_(path_ + ".new") {}
 
-absl::StatusOr<resources::FencedBody> FileOnDisk::Read() const {
+absl::StatusOr<fencing::FencedBody> FileOnDisk::Read() const {
   if (path_.empty()) return absl::InvalidArgumentError("the path of a fenced file is empty");
   const auto text = disk_->ReadAll(path_);
   if (!text.ok()) return text.status();
-  auto body = resources::ReadFencedBody(*text);
+  auto body = fencing::ReadFencedBody(*text);
   if (!body.ok()) return absl::DataLossError(absl::StrCat(path_, ": ", body.status().message()));
   return body;
 }
 
-absl::StatusOr<std::unique_ptr<resources::DiskFile>> FileOnDisk::OpenNext() {
+absl::StatusOr<std::unique_ptr<fencing::DiskFile>> FileOnDisk::OpenNext() {
   if (path_.empty()) return absl::InvalidArgumentError("the path of a fenced file is empty");
-  for (absl::Duration waited; waited < kPatience; waited += resources::kDiskPause) {
+  for (absl::Duration waited; waited < kPatience; waited += fencing::kDiskPause) {
     auto next = disk_->Open(next_path_);
     if (!next.ok()) return next.status();
     const auto locked = (*next)->TryLock();
@@ -153,11 +153,10 @@ absl::StatusOr<std::unique_ptr<resources::DiskFile>> FileOnDisk::OpenNext() {
       "lock ", next_path_, ": another process has had it for ", absl::FormatDuration(kPatience)));
 }
 
-absl::Status FileOnDisk::Publish(resources::DiskFile& next, const resources::FencedBody& body) {
+absl::Status FileOnDisk::Publish(fencing::DiskFile& next, const fencing::FencedBody& body) {
   // A crash may have left a part of another write.
   if (absl::Status status = next.Truncate(); !status.ok()) return status;
-  if (absl::Status status = next.Write(resources::WriteFencedBody(body)); !status.ok())
-    return status;
+  if (absl::Status status = next.Write(fencing::WriteFencedBody(body)); !status.ok()) return status;
   // Before the rename: a crash must not leave the name with a file whose bytes are not there.
   if (absl::Status status = next.Sync(); !status.ok()) return status;
   if (absl::Status status = disk_->Rename(next_path_, path_); !status.ok()) return status;
@@ -174,8 +173,8 @@ absl::Status FileOnDisk::Create() {
   return Publish(**next, {.write = base::NewGuid()});
 }
 
-absl::StatusOr<resources::FencedBody> FileOnDisk::Replace(const FencingPass& pass,
-                                                          const std::string* data) {
+absl::StatusOr<fencing::FencedBody> FileOnDisk::Replace(const FencingPass& pass,
+                                                        const std::string* data) {
   const auto next = OpenNext();
   if (!next.ok()) return next.status();
   // Under the lock: no other process can replace the file between judging and renaming.
@@ -200,7 +199,7 @@ absl::StatusOr<resources::FencedBody> FileOnDisk::Replace(const FencingPass& pas
 }  // namespace internal
 
 FencedFile::FencedFile(const std::string& path)
-    : file_(std::make_unique<internal::FileOnDisk>(resources::RealDisk(), path)) {}
+    : file_(std::make_unique<internal::FileOnDisk>(fencing::RealDisk(), path)) {}
 FencedFile::~FencedFile() = default;
 FencedFile::FencedFile(FencedFile&&) noexcept = default;
 FencedFile& FencedFile::operator=(FencedFile&&) noexcept = default;

@@ -12,11 +12,11 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 
-#include "lib/resources/fenced_body.h"
-#include "lib/resources/object_store_fixture.h"
-#include "lib/resources/two_turns_fixture.h"
+#include "lib/fencing/fenced_body.h"
+#include "lib/fencing/object_store_fixture.h"
+#include "lib/fencing/two_turns_fixture.h"
 
-namespace zkrecipes::resources {
+namespace zkrecipes::fencing {
 namespace {
 
 FencingPass PassWith(int64_t token) { return {.token = FencingToken(token)}; }
@@ -216,4 +216,4 @@ TEST(FencedBodyTest, AnythingElseIsDataLossAndNeverAFloorOfZero) {
 }
 
 }  // namespace
-}  // namespace zkrecipes::resources
+}  // namespace zkrecipes::fencing

@@ -3,7 +3,7 @@
 // A fenced file on a disk whose crash comes at any call, and at any byte; and two writers in every
 // order of their calls.
 
-#include "lib/resources/file_on_disk.h"
+#include "lib/fencing/file_on_disk.h"
 
 #include <algorithm>
 #include <functional>
@@ -14,9 +14,9 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 
-#include "lib/resources/two_turns_fixture.h"
+#include "lib/fencing/two_turns_fixture.h"
 
-namespace zkrecipes::resources {
+namespace zkrecipes::fencing {
 namespace {
 
 using internal::FileOnDisk;
@@ -289,4 +289,4 @@ TEST(FileOnDisk, WhatIsDamagedIsNeitherWrittenNorCreatedAnew) {
 }
 
 }  // namespace
-}  // namespace zkrecipes::resources
+}  // namespace zkrecipes::fencing

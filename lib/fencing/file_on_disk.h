@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef ZKRECIPES_LIB_RESOURCES_FILE_ON_DISK_H_
-#define ZKRECIPES_LIB_RESOURCES_FILE_ON_DISK_H_
+#ifndef ZKRECIPES_LIB_FENCING_FILE_ON_DISK_H_
+#define ZKRECIPES_LIB_FENCING_FILE_ON_DISK_H_
 
 #include <memory>
 #include <string>
@@ -11,10 +11,10 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 
-#include "lib/resources/fenced_body.h"
+#include "lib/fencing/fenced_body.h"
 
 namespace zkrecipes {
-namespace resources {
+namespace fencing {
 
 inline constexpr absl::Duration kDiskPause = absl::Milliseconds(5);
 
@@ -48,7 +48,7 @@ class Disk {
 
 std::unique_ptr<Disk> RealDisk();
 
-}  // namespace resources
+}  // namespace fencing
 
 namespace internal {
 
@@ -59,19 +59,19 @@ namespace internal {
 // file stays but one, after any crash.
 class FileOnDisk {
  public:
-  FileOnDisk(std::unique_ptr<resources::Disk> disk, std::string path);
+  FileOnDisk(std::unique_ptr<fencing::Disk> disk, std::string path);
 
   absl::Status Create();
   // Claims if there is no data. Returns what is in the file then.
-  absl::StatusOr<resources::FencedBody> Replace(const FencingPass& pass, const std::string* data);
-  absl::StatusOr<resources::FencedBody> Read() const;
+  absl::StatusOr<fencing::FencedBody> Replace(const FencingPass& pass, const std::string* data);
+  absl::StatusOr<fencing::FencedBody> Read() const;
 
  private:
   // Locked, under its name.
-  absl::StatusOr<std::unique_ptr<resources::DiskFile>> OpenNext();
-  absl::Status Publish(resources::DiskFile& next, const resources::FencedBody& body);
+  absl::StatusOr<std::unique_ptr<fencing::DiskFile>> OpenNext();
+  absl::Status Publish(fencing::DiskFile& next, const fencing::FencedBody& body);
 
-  const std::unique_ptr<resources::Disk> disk_;
+  const std::unique_ptr<fencing::Disk> disk_;
   const std::string path_;
   const std::string next_path_;
 };
@@ -79,4 +79,4 @@ class FileOnDisk {
 }  // namespace internal
 }  // namespace zkrecipes
 
-#endif  // ZKRECIPES_LIB_RESOURCES_FILE_ON_DISK_H_
+#endif  // ZKRECIPES_LIB_FENCING_FILE_ON_DISK_H_

@@ -14,7 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 
-#include "lib/resources/postgres/schema.h"
+#include "lib/fencing/postgres/schema.h"
 
 namespace zkrecipes {
 namespace {
@@ -249,7 +249,7 @@ absl::Status UpsertFenced(pg_conn* connection, const PostgresRow& row, const Fen
 
 // ---- Trigger ------------------------------------------------------------------------------------
 
-std::string FencingSchema() { return resources::postgres::kPostgresSchema; }
+std::string FencingSchema() { return fencing::postgres::kPostgresSchema; }
 
 absl::Status GuardTable(pg_conn* connection, const PostgresTable& table,
                         const std::string& resource, const std::string& key_column) {

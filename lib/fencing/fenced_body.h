@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef ZKRECIPES_LIB_RESOURCES_FENCED_BODY_H_
-#define ZKRECIPES_LIB_RESOURCES_FENCED_BODY_H_
+#ifndef ZKRECIPES_LIB_FENCING_FENCED_BODY_H_
+#define ZKRECIPES_LIB_FENCING_FENCED_BODY_H_
 
 #include <string>
 
@@ -10,7 +10,7 @@
 
 #include "zkrecipes/fencing_floor.h"
 
-namespace zkrecipes::resources {
+namespace zkrecipes::fencing {
 
 // Pure: what a fenced file or object holds. One line, then the user's data:
 //
@@ -32,6 +32,6 @@ std::string WriteFencedBody(const FencedBody& body);
 // DataLoss: it is none, or is damaged. Whatever it is, it is never taken for a floor of 0.
 absl::StatusOr<FencedBody> ReadFencedBody(absl::string_view text);
 
-}  // namespace zkrecipes::resources
+}  // namespace zkrecipes::fencing
 
-#endif  // ZKRECIPES_LIB_RESOURCES_FENCED_BODY_H_
+#endif  // ZKRECIPES_LIB_FENCING_FENCED_BODY_H_
