@@ -62,7 +62,10 @@ void CHandle::Drain() {
   // Reading before the handshake is sent would leak the C client's buffer.
   if (ended_ || socket_state() < Socket::kHandshake) return;
   for (int i = 0; i < kMaxDrain; ++i) {
-    if (Process(ZOOKEEPER_READ) != ZOK) return;  // one reply at a time
+    if (Process(ZOOKEEPER_READ) != ZOK) {  // one reply at a time
+      undrained_ = boxes_.in.pauses();
+      return;
+    }
     // The welcome has just come: this sends the watches that are set again, in the same round.
     if (std::exchange(write_due_, false) && Process(ZOOKEEPER_WRITE) != ZOK) return;
     if (!boxes_.in.MayHaveMore()) return;

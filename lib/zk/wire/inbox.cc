@@ -31,6 +31,7 @@ std::string BigEndian(int32_t number) {
 
 ssize_t Inbox::Recv(int fd, char* bytes, size_t size) {
   const size_t to_skip = to_skip_;
+  pauses_ = false;
   while (accepted_ == 0 && !FindFrame()) {
     if (refused_) {
       errno = EPROTO;
@@ -38,6 +39,7 @@ ssize_t Inbox::Recv(int fd, char* bytes, size_t size) {
     }
     if (session_ended()) return 0;  // the server closes the connection next
     if (to_skip > to_skip_ + kMostSkipped) {
+      pauses_ = true;
       errno = EAGAIN;
       return -1;
     }

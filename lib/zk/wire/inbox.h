@@ -33,6 +33,8 @@ class Inbox {
   // Whether Recv has anything to give, or to say, or does not know. If not, the next one looks
   // again what the socket holds.
   bool MayHaveMore();
+  // The last Recv has left off amid what it skips: TLS may hold more of it, which no poll sees.
+  bool pauses() const { return pauses_; }
 
   // What the C client has sent on this connection.
   void Asked(absl::string_view bytes) { conversation_.Asked(bytes); }
@@ -78,8 +80,9 @@ class Inbox {
   std::vector<char> buffer_;
   size_t begin_ = 0;  // what the C client has not taken yet: [begin_, end_)
   size_t end_ = 0;
-  size_t accepted_ = 0;   // the rest of the frame that the C client is taking
-  size_t to_skip_ = 0;    // behind that: the rest of a reply that was too long
+  size_t accepted_ = 0;  // the rest of the frame that the C client is taking
+  size_t to_skip_ = 0;   // behind that: the rest of a reply that was too long
+  bool pauses_ = false;
   bool drained_ = false;  // the latest read left nothing in the socket
   bool grew_ = false;     // see TakeProgress
 };
