@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstdint>
 
+#include "lib/zk/loop/poll_anyway.h"
+
 namespace zkrecipes::zk::loop {
 namespace {
 
@@ -16,7 +18,7 @@ void SetTimer(const base::UniqueFd& timer, base::BootTime when) {
   itimerspec at{};
   // A time of zero would disarm it.
   at.it_value = absl::ToTimespec(std::max(when.since_boot(), absl::Nanoseconds(1)));
-  timerfd_settime(timer.get(), TFD_TIMER_ABSTIME, &at, nullptr);
+  if (timerfd_settime(timer.get(), TFD_TIMER_ABSTIME, &at, nullptr) < 0) TellIfClosed(errno);
 }
 
 }  // namespace
@@ -27,7 +29,7 @@ Alarm::Alarm()
 
 void Alarm::Ring() {
   const uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = write(ring_.get(), &one, sizeof(one));
+  if (write(ring_.get(), &one, sizeof(one)) < 0) TellIfClosed(errno);
 }
 
 void Alarm::RingAt(base::BootTime next) {
@@ -58,7 +60,10 @@ void WakeTimer::Clear() {
 
 void WakeTimer::Wait() {
   uint64_t count;
-  while (read(timer_.get(), &count, sizeof(count)) < 0 && errno == EINTR) {
+  while (read(timer_.get(), &count, sizeof(count)) < 0) {
+    if (errno == EINTR) continue;
+    TellIfClosed(errno);
+    return PauseBriefly();
   }
 }
 

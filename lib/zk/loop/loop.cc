@@ -21,6 +21,8 @@
 #include "lib/base/shortage.h"
 #include "lib/zk/c_client/c_client.h"
 #include "lib/zk/loop/alarm.h"
+#include "lib/zk/loop/poll_anyway.h"
+#include "lib/zk/loop/pollables.h"
 #include "lib/zk/loop/timer_queue.h"
 
 namespace zkrecipes::zk::loop {
@@ -37,22 +39,6 @@ int ToPollTimeout(absl::Duration wait) {
   const int64_t nanos = std::max<int64_t>(absl::ToInt64Nanoseconds(wait), 0);
   const int64_t rounded_up = nanos / kMillisecond + (nanos % kMillisecond != 0);
   return static_cast<int>(std::min<int64_t>(rounded_up, INT_MAX));
-}
-
-// poll(), though it fails: the process may have fewer descriptors by now than it is asked about, or
-// the kernel no memory. Then each is asked about alone, after a pause, so that this does not spin.
-int PollAnyway(std::vector<pollfd>& polls, int timeout) {
-  constexpr int kPause = 10;  // ms
-  int ready = poll(polls.data(), polls.size(), timeout);
-  if (ready >= 0 || errno == EINTR) return ready;
-  poll(nullptr, 0, timeout < 0 ? kPause : std::min(timeout, kPause));
-  ready = 0;
-  for (pollfd& one : polls) {
-    // If not even that can be done it is taken to be readable: to find nothing there does no harm.
-    if (poll(&one, 1, 0) < 0 && one.fd >= 0) one.revents = one.events & POLLIN;
-    if (one.revents != 0) ++ready;
-  }
-  return ready;
 }
 
 class LoopImpl final : public internal::Loop, public c_client::PollSet {
@@ -74,31 +60,34 @@ class LoopImpl final : public internal::Loop, public c_client::PollSet {
   bool OnThread() const override { return std::this_thread::get_id() == thread_.load(); }
   bool InHomeProcess() const override { return home_.IsThisProcess(); }
 
-  void Add(c_client::Pollable* pollable) override;
-  void Remove(c_client::Pollable* pollable) override;
+  void Add(c_client::Pollable* pollable) override {
+    assert(OnThread());
+    pollables_.Add(pollable);
+  }
+  void Remove(c_client::Pollable* pollable) override {
+    assert(OnThread());
+    pollables_.Remove(pollable);
+  }
 
   void Run();
   void OwnThreadIs(std::thread::id id) { own_thread_ = id; }
 
  private:
   enum class Turn { kOwnThread, kCaller, kNobody };
-  // The alarm's two, the own thread's wake_, and then one for each slot that there was.
-  static constexpr size_t kFirstSlot = 3;
+  // The alarm's two, the own thread's wake_, and then one for each pollable that there was.
+  static constexpr size_t kOwn = 3;
   using Polls = std::vector<pollfd>;
 
   bool Enqueue(Task task, bool last) ABSL_LOCKS_EXCLUDED(mutex_);
   void PassTurn(Turn to) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void AwaitTurn();
   bool EndRound(Turn mine, Polls& polls, base::BootTime at_most);
-  void Drain();
-  bool AnyTouched() const;
   void Prepare(Polls& polls, const pollfd& wake);
   int Timeout();
   bool GoToSleep(Turn mine);
   bool TakePosted(Turn mine);
   void RunPosted();
   void RunDueTimers();
-  void Ready(const Polls& polls);
 
   const base::HomeProcess home_;
   Alarm alarm_;
@@ -117,15 +106,8 @@ class LoopImpl final : public internal::Loop, public c_client::PollSet {
   bool stopped_ = false;
   std::vector<Task> running_;  // kept for its room: a round allocates nothing
   TimerQueue timers_;
-  struct Slot {
-    c_client::Pollable* pollable = nullptr;  // null: removed during this round
-    base::BootTime until;                    // when it is to be drained at the latest
-    bool drained = false;                    // since its last Prepare
-    pollfd poll{-1, 0, 0};                   // poll skips -1
-  };
-  std::vector<Slot> slots_;        // any call of a pollable may add some
-  Polls callers_polls_;            // in its rounds
-  base::BootTime interest_until_;  // when a pollable wants to go on
+  Pollables pollables_;
+  Polls callers_polls_;  // in its rounds
 
   // Of the loop's own thread, whatever the turn: that thread may still be in poll when the turn has
   // gone.
@@ -173,24 +155,11 @@ absl::StatusOr<std::unique_ptr<Handle>> LoopImpl::Open(const HandleOptions& opti
   return c_client::OpenCHandle(options, listener, this, this);
 }
 
-void LoopImpl::Add(c_client::Pollable* pollable) {
-  assert(OnThread());
-  slots_.push_back({.pollable = pollable, .until = base::BootTime::InfiniteFuture()});
-}
-
-void LoopImpl::Remove(c_client::Pollable* pollable) {
-  assert(OnThread());
-  // The slot stays until the next Prepare: a round may be iterating over them.
-  for (Slot& slot : slots_) {
-    if (slot.pollable == pollable) slot.pollable = nullptr;
-  }
-}
-
 void LoopImpl::Run() {
   thread_ = std::this_thread::get_id();
   pthread_setname_np(pthread_self(), "zkrecipes-io");
   while (!stopped_) {
-    Drain();
+    pollables_.Drain(Now());
     Prepare(own_polls_, wake_.poll());
     if (!EndRound(Turn::kOwnThread, own_polls_, base::BootTime::InfiniteFuture())) AwaitTurn();
   }
@@ -263,10 +232,10 @@ void LoopImpl::RunUntil(absl::FunctionRef<bool()> over, base::BootTime deadline)
   TakePosted(Turn::kCaller);
   RunPosted();
   while (!stopped_) {
-    Drain();
+    pollables_.Drain(Now());
     // If nothing is to be sent, pings and reconnects can wait for the next round, on whichever
     // thread that is.
-    if (over() && !AnyTouched()) return;
+    if (over() && !pollables_.AnyTouched()) return;
     Prepare(callers_polls_, {-1, 0, 0});
     if (over() || Now() >= deadline) return;
     [[maybe_unused]] const bool still_mine = EndRound(Turn::kCaller, callers_polls_, deadline);
@@ -276,7 +245,7 @@ void LoopImpl::RunUntil(absl::FunctionRef<bool()> over, base::BootTime deadline)
 
 void LoopImpl::GiveBack() {
   assert(OnThread());
-  const base::BootTime due = std::min(timers_.Next(), interest_until_);
+  const base::BootTime due = std::min(timers_.Next(), pollables_.until());
   const base::BootTime back = stopped_ ? base::BootTime() : Now() + kCallerMayReturn;
   base::MutexLock lock(mutex_);
   PassTurn(Turn::kNobody);
@@ -293,64 +262,27 @@ bool LoopImpl::EndRound(Turn mine, Polls& polls, base::BootTime at_most) {
   // From GoToSleep to TakePosted the turn may go (TakeOver says when): nothing of this object may
   // be touched there, so all that poll needs has been read before, and `polls` are this thread's
   // own.
-  const int ready = PollAnyway(polls, GoToSleep(mine) ? timeout : 0);
+  const int ready = PollAnyway(polls, kOwn, GoToSleep(mine) ? timeout : 0);
   if (!TakePosted(mine)) return false;
   alarm_.Read(polls[0], polls[1]);
   RunPosted();
   if (stopped_) return true;
   RunDueTimers();
-  if (ready > 0) Ready(polls);
+  if (ready > 0) pollables_.Ready(polls, kOwn);
   return true;
 }
 
-void LoopImpl::Drain() {
-  // By index, and to the present end: a callback may add slots, which moves them.
-  const base::BootTime now = Now();
-  for (size_t i = 0; i < slots_.size(); ++i) {
-    if (slots_[i].pollable == nullptr || now < slots_[i].until) continue;
-    slots_[i].until = base::BootTime::InfiniteFuture();
-    slots_[i].drained = true;
-    slots_[i].pollable->Drain();
-  }
-}
-
-bool LoopImpl::AnyTouched() const {
-  return std::any_of(slots_.begin(), slots_.end(), [](const Slot& slot) {
-    return slot.pollable != nullptr && slot.pollable->touched();
-  });
-}
-
 void LoopImpl::Prepare(Polls& polls, const pollfd& wake) {
-  std::erase_if(slots_, [](const Slot& slot) { return slot.pollable == nullptr; });
-  for (size_t i = 0; i < slots_.size(); ++i) {
-    c_client::Pollable* const pollable = slots_[i].pollable;
-    if (pollable == nullptr) continue;
-    if (!std::exchange(slots_[i].drained, false) && !pollable->touched()) continue;
-    pollable->set_touched(false);
-    const c_client::Pollable::Interest interest = pollable->Prepare();
-    slots_[i].until = interest.until;
-    slots_[i].poll = {interest.fd, interest.events, 0};
-  }
-  // All slots once more, since a Prepare may have added one, removed one, or touched one before
-  // itself.
   const auto alarms = alarm_.polls();
   polls.assign({alarms[0], alarms[1], wake});
-  interest_until_ = base::BootTime::InfiniteFuture();
-  for (const Slot& slot : slots_) {
-    const bool gone = slot.pollable == nullptr;
-    polls.push_back(gone ? pollfd{-1, 0, 0} : slot.poll);
-    if (gone) continue;
-    // Touched by another one's Prepare: this one comes in the next round.
-    const base::BootTime until = slot.pollable->touched() ? base::BootTime() : slot.until;
-    interest_until_ = std::min(interest_until_, until);
-  }
+  pollables_.Prepare(polls);
 }
 
 // The next poll's, in milliseconds. It does not count the time for which the machine is suspended,
 // so it is for pings and reconnects only; for a timer the alarm rings.
 int LoopImpl::Timeout() {
-  if (interest_until_ == base::BootTime::InfiniteFuture()) return -1;
-  return ToPollTimeout(interest_until_ - Now());
+  if (pollables_.until() == base::BootTime::InfiniteFuture()) return -1;
+  return ToPollTimeout(pollables_.until() - Now());
 }
 
 // False if there is work already. Decided under the mutex, so that a task posted later rings the
@@ -387,17 +319,6 @@ void LoopImpl::RunDueTimers() {
   const base::BootTime now = Now();
   const TimerId mark = timers_.Mark();  // timers that these add wait for the next round
   while (Task task = timers_.TakeDue(now, mark)) std::move(task)();
-}
-
-void LoopImpl::Ready(const Polls& polls) {
-  // Slots added since the poll come after the polled ones, and none was erased: only Prepare does
-  // that.
-  for (size_t i = 0; i + kFirstSlot < polls.size(); ++i) {
-    const short revents = polls[i + kFirstSlot].revents;
-    if (revents == 0 || slots_[i].pollable == nullptr) continue;
-    slots_[i].until = base::BootTime();  // the next Drain reads it, whatever OnReady does
-    slots_[i].pollable->OnReady(revents);
-  }
 }
 
 }  // namespace

@@ -10,8 +10,11 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <filesystem>
+#include <functional>
 #include <future>
 #include <memory>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -224,6 +227,60 @@ TEST_F(LoopTest, HearsAnswersThoughPollFails) {
     EXPECT_TRUE(answered) << limit;
   }
   OnLoop([&] { handle->reset(); });
+}
+
+std::set<int> OpenDescriptors() {
+  std::set<int> open;
+  for (const auto& one : std::filesystem::directory_iterator("/proc/self/fd")) {
+    open.insert(std::stoi(one.path().filename()));
+  }
+  return open;
+}
+
+// In the 200 ms after this process has closed all descriptors that it did not have before: how
+// often the loop's thread went to sleep. Its own turn, or a caller's.
+long SleepsWithoutDescriptors(bool drives) {
+  const std::set<int> before = OpenDescriptors();
+  const auto loop = *internal::Loop::Start();
+  const auto on_loop = [&loop](std::function<void()> task) {
+    auto ran = std::make_shared<std::packaged_task<void()>>(std::move(task));
+    loop->Post([ran] { (*ran)(); });
+    ran->get_future().wait();
+  };
+  const auto sleeps = [] {
+    rusage used{};
+    getrusage(RUSAGE_THREAD, &used);
+    return used.ru_nvcsw;
+  };
+  long first = 0, last = 0;
+  on_loop([&] {
+    for (const int fd : OpenDescriptors()) {
+      if (!before.contains(fd)) close(fd);
+    }
+    first = sleeps();
+  });
+  if (drives) {
+    while (!loop->TakeOver()) std::this_thread::yield();
+    loop->RunUntil([] { return false; }, loop->Now() + absl::Milliseconds(200));
+    loop->GiveBack();
+  } else {
+    auto later = std::make_shared<std::promise<void>>();
+    on_loop([&] {
+      loop->CallAt(loop->Now() + absl::Milliseconds(200), [later] { later->set_value(); });
+    });
+    later->get_future().wait();
+  }
+  on_loop([&] { last = sleeps(); });
+  return last - first;
+}
+
+TEST(LoopDeathTest, DescriptorsThatTheProgramHasClosedAreToldOfAndDoNotMakeItSpin) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  for (const bool drives : {false, true}) {
+    EXPECT_EXIT(_exit(SleepsWithoutDescriptors(drives) >= 5 ? 0 : 1), testing::ExitedWithCode(0),
+                "zkrecipes: this program has closed a descriptor that is not its own")
+        << drives;
+  }
 }
 
 // ---- a caller's turn --------------------------------------------------------------------------
