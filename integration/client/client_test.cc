@@ -4,8 +4,13 @@
 
 #include "zkrecipes/client.h"
 
+#include <signal.h>
+
 #include <atomic>
+#include <filesystem>
+#include <fstream>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -150,6 +155,50 @@ TEST_F(ClientConnectTest, AnAsynchronousConnectAnswersOnceOnTheExecutor) {
   blocked.Set(true);
   EXPECT_TRUE(Eventually([&] { return good == 1 && bad == 2; }));
   EXPECT_EQ(elsewhere, 0);
+}
+
+bool IsDeaf() {
+  sigset_t mask;
+  pthread_sigmask(SIG_BLOCK, nullptr, &mask);
+  return sigismember(&mask, SIGTERM) == 1;
+}
+
+// This process's threads that a SIGTERM may come to.
+std::set<std::string> ThreadsThatHearSigterm() {
+  std::set<std::string> hear;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream status(task.path() / "status");
+    for (std::string line; std::getline(status, line);) {
+      if (line.rfind("SigBlk:", 0) != 0) continue;
+      const bool deaf = (std::stoull(line.substr(7), nullptr, 16) >> (SIGTERM - 1)) & 1;
+      if (!deaf) hear.insert(task.path().filename());
+    }
+  }
+  return hear;
+}
+
+TEST_F(ClientConnectTest, AnAsynchronousConnectLeavesSignalsToTheProgramAndItsCallbacks) {
+  ASSERT_FALSE(IsDeaf());
+  const std::set<std::string> before = ThreadsThatHearSigterm();
+  SilentServer silent;
+  std::stop_source stop;
+  base::OneShot<bool> deaf;
+  Client::ConnectAsync({.servers = silent.address()}, {kSoon, stop.get_token()},
+                       [&](const Connected&) { deaf.Set(IsDeaf()); });
+  EXPECT_TRUE(Eventually([&] { return silent.WasConnectedTo(); }));
+  for (const std::string& thread : ThreadsThatHearSigterm()) EXPECT_TRUE(before.contains(thread));
+  stop.request_stop();
+  EXPECT_EQ(deaf.Take(base::BootNow() + kSoon), false);
+
+  base::OneShot<std::shared_ptr<Client>> connected;
+  Client::ConnectAsync({.servers = servers()}, {kSoon},
+                       [&](const Connected& client) { connected.Set(*client); });
+  const auto client = connected.Take(base::BootNow() + kSoon);
+  ASSERT_TRUE(client.has_value());
+  base::OneShot<bool> deaf_later;
+  const Subscription states =
+      (*client)->OnStateChange([&](ClientState) { deaf_later.Set(IsDeaf()); });
+  EXPECT_EQ(deaf_later.Take(base::BootNow() + kSoon), false);
 }
 
 class ClientCreateTest : public ClientTest {};

@@ -3,13 +3,12 @@
 #include "zkrecipes/client.h"
 
 #include <stop_token>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 
 #include "lib/base/executor.h"
+#include "lib/base/shortage.h"
 #include "lib/session/client/client_core.h"
 #include "lib/session/client/client_options.h"
 
@@ -27,6 +26,13 @@ absl::Status NoSessionInTime(const ClientCore& core, const WaitOptions& wait) {
       tried, "no session within ", absl::FormatDuration(wait.timeout), " (", core.trouble(), ")"));
 }
 
+absl::StatusOr<std::shared_ptr<Client>> ConnectWith(
+    const absl::StatusOr<std::shared_ptr<ClientCore>>& core, const WaitOptions& wait) {
+  if (absl::Status status = session::client::CheckWaitOptions(wait); !status.ok()) return status;
+  if (!core.ok()) return core.status();
+  return internal::ClientAccess::Connect(*core, wait);
+}
+
 }  // namespace
 
 std::shared_ptr<Client> internal::ClientAccess::Wrap(std::shared_ptr<ClientCore> core) {
@@ -36,10 +42,7 @@ std::shared_ptr<Client> internal::ClientAccess::Wrap(std::shared_ptr<ClientCore>
 absl::StatusOr<std::shared_ptr<Client>> Client::Connect(ClientOptions options,
                                                         const WaitOptions& wait) {
   const session::client::WipeCredentials wipe(options);
-  if (absl::Status status = session::client::CheckWaitOptions(wait); !status.ok()) return status;
-  auto core = ClientCore::Create(std::move(options));
-  if (!core.ok()) return core.status();
-  return internal::ClientAccess::Connect(*core, wait);
+  return ConnectWith(ClientCore::Create(std::move(options)), wait);
 }
 
 absl::StatusOr<std::shared_ptr<Client>> internal::ClientAccess::Connect(
@@ -68,11 +71,12 @@ absl::StatusOr<std::shared_ptr<Client>> Client::Create(ClientOptions options) {
 }
 
 void Client::ConnectAsync(ClientOptions options, WaitOptions wait, ConnectDone done) {
+  const session::client::WipeCredentials wipe(options);
   struct Call {
-    ClientOptions options;
     WaitOptions wait;
     std::shared_ptr<Executor> executor;
     ConnectDone done;
+    absl::StatusOr<std::shared_ptr<ClientCore>> core;
     void Answer(absl::StatusOr<std::shared_ptr<Client>> client) {
       executor->Execute([done = std::move(done), client = std::move(client)]() mutable {
         std::move(done)(std::move(client));
@@ -85,16 +89,14 @@ void Client::ConnectAsync(ClientOptions options, WaitOptions wait, ConnectDone d
     if (!kept.ok()) return std::move(done)(std::move(kept));
     executor = base::SharedExecutor();
   }
-  const auto call = std::make_shared<Call>(
-      Call{std::move(options), std::move(wait), std::move(executor), std::move(done)});
+  // Made here: callbacks have the signal mask of the thread that makes the client.
+  const auto call =
+      std::make_shared<Call>(Call{std::move(wait), std::move(executor), std::move(done),
+                                  ClientCore::Create(std::move(options))});
   // Waiting takes a thread of its own: connecting is rare, and this needs no second implementation.
-  try {
-    std::thread([call] { call->Answer(Connect(std::move(call->options), call->wait)); }).detach();
-  } catch (const std::system_error& error) {
-    const session::client::WipeCredentials wipe(call->options);
-    call->Answer(absl::ResourceExhaustedError(
-        absl::StrCat("cannot start a thread to connect: ", error.what())));
-  }
+  const auto started = base::StartDetached(
+      "a thread to connect", [call] { call->Answer(ConnectWith(call->core, call->wait)); });
+  if (!started.ok()) call->Answer(started.status());
 }
 
 Client::Client(std::shared_ptr<ClientCore> core) : core_(std::move(core)) {}
