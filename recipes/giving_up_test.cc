@@ -91,65 +91,6 @@ TEST_F(GivingUpInMemoryTest, ATimeoutSaysWhoHoldsNowAndNotWhoDidAtFirst) {
   EXPECT_THAT(Message(*third), HasSubstr(absl::StrCat("behind 1 other, ", Process("second"))));
 }
 
-// The parent grants create alone: the node is there, and can be neither listed nor deleted; whether
-// it is there cannot be found out after a loss of the connection.
-TEST_F(GivingUpInMemoryTest, ARefusalIsToldAtOnceThoughTheNodeCannotBeDeleted) {
-  constexpr int32_t kCreate = 4;
-  Node parent;
-  parent.acl = {{kCreate, "world", "anyone"}};
-  ASSERT_TRUE(model().OperatorCreates("/locks", {}, simulation_.now()));
-  ASSERT_TRUE(model().OperatorCreates(kPath, parent, simulation_.now()));
-  for (int at = 0;; ++at) {
-    auto user = Start();
-    user->Acquire();
-    std::vector<Step> steps;
-    for (int step = 0; step < at && user->answers == 0; ++step) {
-      steps.clear();
-      simulation_.ListSteps(steps);
-      simulation_.Run(steps.front());
-    }
-    const bool answered = user->answers > 0;
-    user->host->BreakConnections();
-    PassTime(absl::Seconds(3));
-    ASSERT_EQ(user->answers, 1) << at;
-    EXPECT_EQ(user->code(), StatusCode::kPermissionDenied) << at;
-    // Its session has gone for that, which nothing else needed.
-    EXPECT_THAT(model().committed().Children(kPath), ::testing::IsEmpty()) << at;
-    if (answered) return;
-  }
-}
-
-TEST_F(GivingUpInMemoryTest, ANodeThatCannotBeDeletedGoesOnceNothingElseNeedsItsSession) {
-  constexpr int32_t kReadAndCreate = 1 + 4;
-  Node parent;
-  parent.acl = {{kReadAndCreate, "world", "anyone"}};
-  ASSERT_TRUE(model().OperatorCreates("/locks", {}, simulation_.now()));
-  ASSERT_TRUE(model().OperatorCreates(kPath, parent, simulation_.now()));
-  for (const bool closed : {false, true}) {
-    auto user = StartHolder();
-    LockUser other;
-    Lock(user->client, "/locks/other").AcquireAsync({}, [&](absl::StatusOr<Lease> lease) {
-      other.result.emplace(std::move(lease));
-    });
-    simulation_.RunUntilIdle();
-    ASSERT_TRUE(other.holds());
-    user->result.reset();
-    PassTime(absl::Minutes(1));
-    EXPECT_THAT(Queue(), ::testing::SizeIs(1));
-    EXPECT_TRUE(other.holds()) << "its session is not ended for a node of another contender";
-    const auto outcome = std::make_shared<base::OneShot<absl::Status>>();
-    if (closed) internal::ClientAccess::Core(*user->client)->Close(outcome);
-    if (!closed) other.result.reset();
-    PassTime(absl::Milliseconds(100));
-    EXPECT_THAT(Queue(), ::testing::IsEmpty()) << closed;
-    if (closed) {
-      EXPECT_EQ(outcome->Take({}), absl::OkStatus());
-    } else {
-      EXPECT_TRUE(StartHolder()->holds());
-    }
-  }
-}
-
 TEST_F(GivingUpInMemoryTest, ATimeoutInALockDelaySaysThatItWasFirst) {
   auto holder = Start();
   holder->lock_options.lock_delay = absl::Minutes(1);

@@ -128,7 +128,7 @@ class [[nodiscard]] Lease {
   //                     until it is confirmed or the session has ended. DeadlineExceeded also if
   //                     the session ended first: then the node goes with it
   //   PermissionDenied  the ACL forbids it: the node goes with its session, which ends as soon as
-  //                     no other contender of the client needs it
+  //                     no lease rests on it; what waits there queues anew
   //   InvalidArgument   the timeout: released, and not waited for
   //   FailedPrecondition   the lease is moved from, a forked child: nothing is done. Release on the
   //                     client's I/O thread: released, and not waited for

@@ -303,22 +303,25 @@ void Session::Part(ProofListener* listener) {
 
 void Session::CannotLeave(ProofListener* listener) {
   if (!std::exchange(listener->cannot_leave_, true)) ++cannot_leave_;
+  NeedChanged(listener);
   CheckDrained();
   CheckNeeded();
 }
 
-// As a task: this may run inside a call of a listener, and another one may join meanwhile.
+// Those that wait go on in the session that follows: here the node may stand in their own way, for
+// ever. As a task: this may run inside a call of a listener, and a lease be granted meanwhile.
 void Session::CheckNeeded() {
-  const auto unneeded = [this] {
-    return !closing_ && cannot_leave_ > 0 && cannot_leave_ == proof_listeners_.size();
-  };
+  const auto unneeded = [this] { return !closing_ && ends_soon() && !needs_.all().lease; };
   if (!unneeded()) return;
   PostGuarded([this, unneeded] {
     if (unneeded()) On(machine::event::Unneeded{});
   });
 }
 
-void Session::NeedChanged(ProofListener* listener) { Count(listener, listener->need()); }
+// A lease that was given back needs its session until the deletion of its node is answered.
+void Session::NeedChanged(ProofListener* listener) {
+  Count(listener, listener->cannot_leave_ ? machine::Need() : listener->need());
+}
 
 void Session::Count(ProofListener* listener, const machine::Need& need) {
   if (listener->counted_ == need) return;

@@ -78,8 +78,10 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
   // A listener wants OnSuspicionCheck, or no longer does. One timer serves all.
   void WantSuspicionChecks(bool wanted);
   // The servers do not let its node be deleted, which therefore stays for as long as the session.
-  // That ends as soon as nothing else needs it, and another one follows.
+  // That ends as soon as no lease rests on it, and another one follows.
   void CannotLeave(ProofListener* listener);
+  // Nobody who waits should join any more: it ends before its time.
+  bool ends_soon() const { return cannot_leave_ > 0; }
   // Calls OnValidityEnded of every listener, in one batch of stop requests.
   void AnnounceEnded();
 

@@ -50,6 +50,7 @@ Session* Sessions::WithRoom(size_t node_bytes, size_t watch_bytes) {
   // The first with room, so that few sessions are opened, and one that has emptied is used again.
   for (const auto& member : members_) {
     Session& session = *member->session;
+    if (session.ends_soon()) continue;
     if (session.ephemeral_budget().Fits(node_bytes) && session.watch_budget().Fits(watch_bytes)) {
       return &session;
     }

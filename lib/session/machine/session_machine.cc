@@ -139,8 +139,13 @@ class SessionMachine::Transition {
     EndSession();
   }
 
+  // As if the connection were lost: nothing is granted any more in a session that may end at once.
   void operator()(const event::Unneeded&) {
-    if (m_.state_ == State::kConnected) Do(action::EndSession{});
+    if (m_.state_ != State::kConnected) return;
+    m_.connected_ = false;
+    m_.state_ = State::kSuspended;
+    Do(action::AnnounceDisconnected{});
+    Do(action::EndSession{});
   }
 
   // Without an answer the connection is lost, too. On the next one a closing session is asked to be

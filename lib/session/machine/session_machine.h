@@ -17,9 +17,9 @@
 //
 //   any --CloseRequested--> kClosing --EndAnswered: confirmed, or CloseTimeOver--> kClosed
 //
-// A connected session that is not needed any more asks to be ended, too (Unneeded), and another one
-// follows it, as after an expiry. Once a closing session is drained it asks to be ended on each
-// connection; without a session, also one that expires meanwhile, it is closed at once.
+// A connected session that is not needed any more is suspended and asks to be ended, too (Unneeded);
+// another one follows it, as after an expiry. Once a closing session is drained it asks to be ended
+// on each connection; without a session, also one that expires meanwhile, it is closed at once.
 //
 // Names follow the servers: they are resolved again when the connection is lost, and after each
 // round of failed attempts, and the open handle goes on with what is found (SetServers): the
@@ -66,8 +66,8 @@ struct HandleEnded {
 };
 struct CloseRequested {};
 struct Drained {};  // nothing is left to send
-// No other contender is left in the session than some whose nodes the servers do not let be
-// deleted: its end deletes them.
+// No lease rests on the session, in which are nodes that the servers do not let be deleted: its end
+// deletes them.
 struct Unneeded {};
 struct EndAnswered {       // to EndSession
   bool confirmed = false;  // by the server; otherwise the connection is lost

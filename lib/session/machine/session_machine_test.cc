@@ -283,7 +283,7 @@ TEST(SessionMachine, ClosesUnconfirmedWhenItsTimeIsOver) {
 TEST(SessionMachine, EndsASessionThatIsNotNeededAndBeginsAnother) {
   SessionScript s = Connected();
   EXPECT_EQ(s.On({event::Unneeded{}, event::EndAnswered{true}}),
-            "end session | close handle, expired, resolve");
+            "disconnected, end session | close handle, expired, resolve");
   EXPECT_EQ(s.state(), State::kResolving);
   for (SessionScript other : {Fresh(), Resolving(), Connecting(), Suspended(), Failed()}) {
     EXPECT_EQ(other.On({event::Unneeded{}}), "") << "there is none, or no connection";
@@ -294,7 +294,7 @@ TEST(SessionMachine, EndsASessionThatIsNotNeededAndBeginsAnother) {
 TEST(SessionMachine, NeverUsesASessionAgainWhoseEndWasAskedForAndNotAnswered) {
   SessionScript s = After(Connected(), {event::Unneeded{}});
   EXPECT_EQ(s.On({event::Disconnected{0}, event::EndAnswered{false}}),
-            "disconnected, resolve | close handle, expired, resolve");
+            "resolve | close handle, expired, resolve");
   EXPECT_EQ(s.machine.session(), 0);
   EXPECT_EQ(Closing(s).On({event::Drained{}}), "closed, unconfirmed");
 }

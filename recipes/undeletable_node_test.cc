@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Paths whose ACL lets contenders make nodes and not delete them: a node goes by its session.
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+
+#include "recipes/lock_fixture.h"
+
+namespace zkrecipes::testing::memory {
+namespace {
+
+using absl::StatusCode;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr char kOther[] = "/locks/other";
+constexpr int32_t kRead = 1;
+constexpr int32_t kCreate = 4;
+
+class UndeletableNodeTest : public LockInMemoryTest {
+ protected:
+  void MakePath(int32_t permissions) {
+    Node parent;
+    parent.acl = {{permissions, "world", "anyone"}};
+    ASSERT_TRUE(model().OperatorCreates("/locks", {}, simulation_.now()));
+    ASSERT_TRUE(model().OperatorCreates(kPath, parent, simulation_.now()));
+  }
+  // Another attempt of the same client.
+  static LockUser Beside(const LockUser& user) {
+    LockUser other;
+    other.host = user.host;
+    other.client = user.client;
+    return other;
+  }
+  // On a path where all may be deleted.
+  static void AcquireOther(LockUser& user) {
+    Lock(user.client, kOther).AcquireAsync({}, [&user](absl::StatusOr<Lease> lease) {
+      ++user.answers;
+      user.result.emplace(std::move(lease));
+    });
+  }
+  // False once nothing is left to do at this time.
+  bool RunStep() {
+    std::vector<Step> steps;
+    simulation_.ListSteps(steps);
+    if (steps.empty() || steps.front().kind == Step::Kind::kAdvance) return false;
+    simulation_.Run(steps.front());
+    return true;
+  }
+};
+
+// The parent grants create alone: the node is there, and can be neither listed nor deleted; whether
+// it is there cannot be found out after a loss of the connection.
+TEST_F(UndeletableNodeTest, ARefusalIsToldAtOnceThoughTheNodeCannotBeDeleted) {
+  MakePath(kCreate);
+  for (int at = 0;; ++at) {
+    auto user = Start();
+    user->Acquire();
+    std::vector<Step> steps;
+    for (int step = 0; step < at && user->answers == 0; ++step) {
+      steps.clear();
+      simulation_.ListSteps(steps);
+      simulation_.Run(steps.front());
+    }
+    const bool answered = user->answers > 0;
+    user->host->BreakConnections();
+    PassTime(absl::Seconds(3));
+    ASSERT_EQ(user->answers, 1) << at;
+    EXPECT_EQ(user->code(), StatusCode::kPermissionDenied) << at;
+    // Its session has gone for that, which nothing else needed.
+    EXPECT_THAT(model().committed().Children(kPath), ::testing::IsEmpty()) << at;
+    if (answered) return;
+  }
+}
+
+TEST_F(UndeletableNodeTest, ANodeThatCannotBeDeletedGoesOnceNothingElseNeedsItsSession) {
+  MakePath(kRead + kCreate);
+  for (const bool closed : {false, true}) {
+    auto user = StartHolder();
+    LockUser other = Beside(*user);
+    AcquireOther(other);
+    simulation_.RunUntilIdle();
+    ASSERT_TRUE(other.holds());
+    user->result.reset();
+    PassTime(absl::Minutes(1));
+    EXPECT_THAT(Queue(), ::testing::SizeIs(1));
+    EXPECT_TRUE(other.holds()) << "its session is not ended for a node of another contender";
+    const auto outcome = std::make_shared<base::OneShot<absl::Status>>();
+    if (closed) internal::ClientAccess::Core(*user->client)->Close(outcome);
+    if (!closed) other.result.reset();
+    PassTime(absl::Milliseconds(100));
+    EXPECT_THAT(Queue(), ::testing::IsEmpty()) << closed;
+    if (closed) {
+      EXPECT_EQ(outcome->Take({}), absl::OkStatus());
+    } else {
+      EXPECT_TRUE(StartHolder()->holds());
+    }
+  }
+}
+
+TEST_F(UndeletableNodeTest, AWaiterBehindANodeOfItsOwnClientGoesOnInANewSession) {
+  MakePath(kRead + kCreate);
+  auto user = StartHolder();
+  const int64_t session = user->client->session_id();
+  LockUser waiter = Beside(*user);
+  Acquire(waiter);
+  ASSERT_EQ(waiter.answers, 0);
+  user->result.reset();
+  PassTime(absl::Seconds(1));
+  EXPECT_TRUE(waiter.holds());
+  EXPECT_NE(user->client->session_id(), session);
+  EXPECT_THAT(Queue(), SizeIs(1));
+}
+
+// Its turn comes at any step of that: it is never granted in a session whose end was asked for.
+TEST_F(UndeletableNodeTest, NoWaiterIsGrantedInASessionThatIsBeingEnded) {
+  MakePath(kRead + kCreate);
+  for (int at = 0;; ++at) {
+    auto user = StartHolder();
+    auto other = Start();
+    AcquireOther(*other);
+    simulation_.RunUntilIdle();
+    ASSERT_TRUE(other->holds());
+    LockUser waiter = Beside(*user);
+    AcquireOther(waiter);
+    PassTime(absl::Seconds(2));  // it watches its own node by now, and is near its turn
+    user->result.reset();
+    int step = 0;
+    while (step < at && RunStep()) ++step;
+    const bool idle = step < at;
+    other->result.reset();
+    do {
+      if (!waiter.holds()) continue;
+      ASSERT_THAT(model().committed().Children(kOther),
+                  ::testing::Contains(std::string(zk::NodeName(waiter.lease().node()))))
+          << at;
+    } while (RunStep());
+    PassTime(absl::Seconds(1));
+    ASSERT_TRUE(waiter.holds()) << at;
+    ASSERT_THAT(Queue(), IsEmpty()) << at;
+    waiter.result.reset();
+    simulation_.RunUntilIdle();
+    if (idle) return;
+  }
+}
+
+// A lease keeps the session of the first one. All later ones have another, which goes at once.
+TEST_F(UndeletableNodeTest, RefusedAcquiresDoNotPileUpNodesBesideALease) {
+  MakePath(kCreate);
+  auto user = Start();
+  AcquireOther(*user);
+  simulation_.RunUntilIdle();
+  ASSERT_TRUE(user->holds());
+  LockUser refused = Beside(*user);
+  for (int i = 0; i < 50; ++i) {
+    Acquire(refused);
+    ASSERT_EQ(refused.answers, i + 1);
+    EXPECT_EQ(refused.code(), StatusCode::kPermissionDenied);
+    EXPECT_THAT(Queue(), SizeIs(::testing::Le(2))) << i;
+  }
+  EXPECT_THAT(model().connections(), SizeIs(::testing::Le(3)));
+  EXPECT_TRUE(user->holds());
+  user->result.reset();
+  PassTime(absl::Seconds(1));
+  EXPECT_THAT(Queue(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace zkrecipes::testing::memory
