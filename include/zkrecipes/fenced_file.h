@@ -22,22 +22,33 @@ class FileOnDisk;
 // have it open, each with its own pass. Thread-safe; every call blocks for the disk.
 //
 // The file is one line with the floor, followed by the data (`tail -n +2 FILE`). It has mode 0600,
-// so all processes must run as one user. A writer writes and locks (flock) `PATH.new` beside it. A
-// process that is stopped in the middle of a write makes the others wait, and fail after ten
-// seconds, but never lets a stale one through. A process that writes the path without this class is
-// not fenced; a file that was deleted has lost its floor.
+// so all processes must run as one user. A writer locks the file (flock), writes `PATH.new` beside
+// it, and renames that over it. A process that is stopped in the middle of a write makes the others
+// wait, and fail after ten seconds, but never lets a stale one through. It is safe to end that
+// process, and to remove `PATH.new`. It is not safe to replace or copy back the file itself: a copy
+// is a file of its own, with a floor of its own. A process that writes the path without this class
+// is not fenced; a file that was deleted has lost its floor.
+//
+// A file has one name: a symbolic link to it is refused, and so is a write while it has a second
+// hard link, since the rename would leave the old floor at the other name. Mount a folder, not the
+// file, into a container.
+//
+// A child that is forked without exec in the middle of another thread's write, and whose parent is
+// killed before that write ends, keeps the lock for as long as it lives.
 //
 // On NFS the lock must be the server's (NFSv4, without `local_lock` or `nolock`). A client that
 // does not reach the server for the server's lease time (90 s by default) loses the lock without
-// notice, so a write that was frozen for so long between check and rename may replace a newer one.
-// Where this cannot be excluded, use a FencedObject, a database or an HTTP service.
+// notice. A write looks once more just before the rename whether the file is still the one that it
+// has judged, but one that was frozen just behind this look may replace a newer one. Where this
+// cannot be excluded, use a FencedObject, a database or an HTTP service.
 //
 // Errors of each call:
 //   DataLoss            the file is not one of this kind, or is damaged; it is not touched
-//   InvalidArgument     the path is empty
-//   Unavailable         the disk failed, or another process has been writing for ten seconds: the
-//                       message says which. A write may have been made, or not; another try of the
-//                       same holder does no harm
+//   InvalidArgument     the path names no file, or a symbolic link; a file of several names was to
+//                       be written
+//   Unavailable         the disk failed, another process has been writing for ten seconds, or
+//                       somebody has replaced the file meanwhile: the message says which. A write
+//                       may have been made, or not; another try of the same holder does no harm
 class FencedFile {
  public:
   explicit FencedFile(const std::string& path);

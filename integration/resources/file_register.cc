@@ -37,14 +37,17 @@ class FileRegister final : public Register {
   }
   // As every program that replaces a file safely does it; the file only looks like a fenced one.
   absl::Status WriteUnchecked(const std::string& value) override {
-    const std::string next = path_ + "." + zkrecipes::base::NewGuid();
-    auto file = disk_->Open(next);
+    const size_t slash = path_.rfind('/') + 1;
+    const std::string name = path_.substr(slash), next = name + "." + zkrecipes::base::NewGuid();
+    const auto folder = zkrecipes::fencing::OpenRealFolder(path_.substr(0, slash));
+    if (!folder.ok()) return folder.status();
+    auto file = (*folder)->Open(next, zkrecipes::fencing::OpenFor::kCreating);
     if (!file.ok()) return file.status();
     absl::Status status =
         (*file)->Write(zkrecipes::fencing::WriteFencedBody({.write = "-", .data = value}));
     if (status.ok()) status = (*file)->Sync();
-    if (status.ok()) status = disk_->Rename(next, path_);
-    return status.ok() ? disk_->SyncFolderOf(path_) : status;
+    if (status.ok()) status = (*folder)->Rename(next, name);
+    return status.ok() ? (*folder)->Sync() : status;
   }
   absl::StatusOr<std::string> Read() override {
     auto read = file_.Read();
@@ -55,7 +58,6 @@ class FileRegister final : public Register {
  private:
   const std::string path_;
   FencedFile file_;
-  const std::unique_ptr<zkrecipes::fencing::Disk> disk_ = zkrecipes::fencing::RealDisk();
 };
 
 absl::StatusOr<std::unique_ptr<Server>> StartFolder() {

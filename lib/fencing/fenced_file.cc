@@ -29,8 +29,23 @@ absl::Status Failed(const char* call, const std::string& path) {
 
 class RealFile : public DiskFile {
  public:
-  RealFile(std::string path, base::UniqueFd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
+  // `path` is for messages. `folder` outlives it.
+  RealFile(std::string path, int folder, base::UniqueFd fd)
+      : path_(std::move(path)), folder_(folder), fd_(std::move(fd)) {}
+  // A child that was forked meanwhile without exec has a copy of the descriptor, with which it
+  // would keep the lock for as long as it lives.
+  ~RealFile() override { flock(fd_.get(), LOCK_UN); }
 
+  absl::StatusOr<std::string> ReadAll() override {
+    std::string text;
+    char bytes[65536];
+    for (;;) {
+      const ssize_t got = pread(fd_.get(), bytes, sizeof(bytes), static_cast<off_t>(text.size()));
+      if (got == 0) return text;
+      if (got < 0 && errno != EINTR) return Failed("read", path_);
+      if (got > 0) text.append(bytes, static_cast<size_t>(got));
+    }
+  }
   absl::Status Truncate() override {
     return ftruncate(fd_.get(), 0) == 0 ? absl::OkStatus() : Failed("truncate", path_);
   }
@@ -56,150 +71,236 @@ class RealFile : public DiskFile {
     if (errno == EWOULDBLOCK || errno == EINTR) return false;
     return Failed("lock", path_);
   }
-  absl::StatusOr<bool> IsAt(const std::string& path) override {
+  absl::StatusOr<bool> IsAt(const std::string& name) override {
     struct stat own = {}, named = {};
     if (fstat(fd_.get(), &own) != 0) return Failed("stat", path_);
-    if (stat(path.c_str(), &named) != 0) {
+    if (fstatat(folder_, name.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0) {
       if (errno == ENOENT) return false;
-      return Failed("stat", path);
+      return Failed("stat", name);
     }
     return own.st_dev == named.st_dev && own.st_ino == named.st_ino;
+  }
+  absl::StatusOr<int> Names() override {
+    struct stat own = {};
+    if (fstat(fd_.get(), &own) != 0) return Failed("stat", path_);
+    return static_cast<int>(own.st_nlink);
   }
 
  private:
   const std::string path_;
+  const int folder_;
   const base::UniqueFd fd_;
 };
 
-class Real : public Disk {
+// By the folder's descriptor: a path may lead to another folder from one call to the next.
+class RealFolder : public Folder {
  public:
-  absl::StatusOr<std::unique_ptr<DiskFile>> Open(const std::string& path) override {
-    base::UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-    if (!fd.valid()) return Failed("open", path);
-    return std::make_unique<RealFile>(path, std::move(fd));
-  }
-  absl::StatusOr<std::string> ReadAll(const std::string& path) override {
-    const base::UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd.valid() && errno == ENOENT) {
+  RealFolder(std::string path, base::UniqueFd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
+
+  absl::StatusOr<std::unique_ptr<DiskFile>> Open(const std::string& name,
+                                                 OpenFor purpose) override {
+    const int access = purpose == OpenFor::kReading ? O_RDONLY : O_RDWR;
+    const int create = purpose == OpenFor::kCreating ? O_CREAT : 0;
+    base::UniqueFd fd(
+        openat(fd_.get(), name.c_str(), access | create | O_NOFOLLOW | O_CLOEXEC, 0600));
+    const std::string path = path_ + name;
+    if (fd.valid()) return std::make_unique<RealFile>(path, fd_.get(), std::move(fd));
+    if (errno == ENOENT) {
       return absl::NotFoundError(absl::StrCat("open ", path, ": there is no such file"));
     }
-    if (!fd.valid()) return Failed("open", path);
-    std::string text;
-    char bytes[65536];
-    for (;;) {
-      const ssize_t got = read(fd.get(), bytes, sizeof(bytes));
-      if (got == 0) return text;
-      if (got < 0 && errno != EINTR) return Failed("read", path);
-      if (got > 0) text.append(bytes, static_cast<size_t>(got));
+    if (errno == ELOOP) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          path, ": a symbolic link, which the next write would replace: name the file itself"));
     }
+    return Failed("open", path);
   }
   absl::Status Rename(const std::string& from, const std::string& to) override {
-    return std::rename(from.c_str(), to.c_str()) == 0 ? absl::OkStatus() : Failed("rename", from);
+    return Done("rename", from, renameat(fd_.get(), from.c_str(), fd_.get(), to.c_str()));
   }
-  // A rename is on the disk only once its folder is.
-  absl::Status SyncFolderOf(const std::string& path) override {
-    const size_t slash = path.rfind('/');
-    const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-    const base::UniqueFd fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    return fd.valid() && fsync(fd.get()) == 0 ? absl::OkStatus() : Failed("sync", folder);
+  absl::Status Link(const std::string& from, const std::string& to) override {
+    const int linked = linkat(fd_.get(), from.c_str(), fd_.get(), to.c_str(), 0);
+    if (linked != 0 && errno == EEXIST) return absl::AlreadyExistsError(path_ + to);
+    return Done("link", from, linked);
   }
+  absl::Status Remove(const std::string& name) override {
+    const int removed = unlinkat(fd_.get(), name.c_str(), 0);
+    return removed != 0 && errno == ENOENT ? absl::OkStatus() : Done("remove", name, removed);
+  }
+  absl::Status Sync() override { return Done("sync", "", fsync(fd_.get())); }
   void Pause() override { absl::SleepFor(kDiskPause); }
+
+ private:
+  absl::Status Done(const char* call, const std::string& name, int result) const {
+    return result == 0 ? absl::OkStatus() : Failed(call, path_ + name);
+  }
+
+  const std::string path_;
+  const base::UniqueFd fd_;
 };
 
 }  // namespace
 
-std::unique_ptr<Disk> RealDisk() { return std::make_unique<Real>(); }
+absl::StatusOr<std::unique_ptr<Folder>> OpenRealFolder(const std::string& path) {
+  base::UniqueFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.valid()) return Failed("open", path);
+  return std::make_unique<RealFolder>(path, std::move(fd));
+}
 
 }  // namespace fencing
 
 namespace internal {
 namespace {
 
+using fencing::DiskFile;
+using fencing::FencedBody;
+using fencing::Folder;
+using fencing::OpenFor;
+
 // For which a process that stands still in the middle of a write makes the others wait.
 constexpr absl::Duration kPatience = absl::Seconds(10);
 
+size_t FolderSize(const std::string& path) { return path.rfind('/') + 1; }
+
+// Only a process that does not keep to the locks can have changed it, or a lost lock (NFS).
+absl::Status ExpectAt(DiskFile& file, const std::string& name) {
+  const auto there = file.IsAt(name);
+  if (!there.ok()) return there.status();
+  if (*there) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat(name, ": it was removed or replaced while it was locked; nothing was written"));
+}
+
 }  // namespace
 
-FileOnDisk::FileOnDisk(std::unique_ptr<fencing::Disk> disk, std::string path)
-    : disk_(std::move(disk)), path_(std::move(path)), next_path_(path_ + ".new") {}
+FileOnDisk::FileOnDisk(fencing::OpenFolder open, const std::string& path)
+    : open_(std::move(open)),
+      path_(path),
+      folder_(FolderSize(path) == 0 ? "./" : path.substr(0, FolderSize(path))),
+      name_(path.substr(FolderSize(path))),
+      next_name_(name_ + ".new") {}
 
-absl::StatusOr<fencing::FencedBody> FileOnDisk::Read() const {
-  if (path_.empty()) return absl::InvalidArgumentError("the path of a fenced file is empty");
-  const auto text = disk_->ReadAll(path_);
+absl::StatusOr<std::unique_ptr<Folder>> FileOnDisk::Enter() const {
+  if (!name_.empty()) return open_(folder_);
+  return absl::InvalidArgumentError(
+      absl::StrCat("the path of a fenced file names no file: '", path_, "'"));
+}
+
+absl::StatusOr<FencedBody> FileOnDisk::Parse(DiskFile& file) const {
+  const auto text = file.ReadAll();
   if (!text.ok()) return text.status();
   auto body = fencing::ReadFencedBody(*text);
   if (!body.ok()) return absl::DataLossError(absl::StrCat(path_, ": ", body.status().message()));
   return body;
 }
 
-absl::StatusOr<std::unique_ptr<fencing::DiskFile>> FileOnDisk::OpenNext() {
-  if (path_.empty()) return absl::InvalidArgumentError("the path of a fenced file is empty");
-  for (absl::Duration waited; waited < kPatience; waited += fencing::kDiskPause) {
-    auto next = disk_->Open(next_path_);
-    if (!next.ok()) return next.status();
-    const auto locked = (*next)->TryLock();
-    if (!locked.ok()) return locked.status();
-    if (!*locked) {
-      disk_->Pause();
-      continue;
-    }
-    // The one that had the lock has renamed this file away: whoever goes on would write into what
-    // is the fenced file by now.
-    const auto named = (*next)->IsAt(next_path_);
-    if (!named.ok()) return named.status();
-    if (*named) return next;
-  }
-  return absl::UnavailableError(absl::StrCat(
-      "lock ", next_path_, ": another process has had it for ", absl::FormatDuration(kPatience)));
+absl::StatusOr<FencedBody> FileOnDisk::Read() const {
+  const auto folder = Enter();
+  if (!folder.ok()) return folder.status();
+  const auto file = (*folder)->Open(name_, OpenFor::kReading);
+  if (!file.ok()) return file.status();
+  return Parse(**file);
 }
 
-absl::Status FileOnDisk::Publish(fencing::DiskFile& next, const fencing::FencedBody& body) {
-  // A crash may have left a part of another write.
-  if (absl::Status status = next.Truncate(); !status.ok()) return status;
-  if (absl::Status status = next.Write(fencing::WriteFencedBody(body)); !status.ok()) return status;
-  // Before the rename: a crash must not leave the name with a file whose bytes are not there.
-  if (absl::Status status = next.Sync(); !status.ok()) return status;
-  if (absl::Status status = disk_->Rename(next_path_, path_); !status.ok()) return status;
-  return disk_->SyncFolderOf(path_);
+absl::StatusOr<std::unique_ptr<DiskFile>> FileOnDisk::Lock(Folder& folder, const std::string& name,
+                                                           OpenFor purpose) const {
+  for (absl::Duration waited; waited < kPatience; waited += fencing::kDiskPause) {
+    auto file = folder.Open(name, purpose);
+    if (!file.ok()) return file.status();
+    const auto locked = (*file)->TryLock();
+    if (!locked.ok()) return locked.status();
+    if (!*locked) {
+      folder.Pause();
+      continue;
+    }
+    // The process that had the lock may have taken the file from its name: it is not the one to
+    // judge by any more.
+    const auto named = (*file)->IsAt(name);
+    if (!named.ok()) return named.status();
+    if (*named) return file;
+  }
+  return absl::UnavailableError(absl::StrCat(
+      "lock ", folder_, name, ": another process has had it for ", absl::FormatDuration(kPatience),
+      ". It is safe to end that process (fuser shows it), not to remove or replace the file"));
+}
+
+absl::Status FileOnDisk::Publish(Folder& folder, const FencedBody& body,
+                                 absl::FunctionRef<absl::Status()> publish) const {
+  const auto next = Lock(folder, next_name_, OpenFor::kCreating);
+  if (!next.ok()) return next.status();
+  absl::Status status = (*next)->Truncate();  // a crash may have left a part of another write
+  if (status.ok()) status = (*next)->Write(fencing::WriteFencedBody(body));
+  // Before it has its name: a crash must not leave the name with a file whose bytes are not there.
+  if (status.ok()) status = (*next)->Sync();
+  if (status.ok()) status = ExpectAt(**next, next_name_);
+  if (status.ok()) status = publish();
+  if (status.ok()) return folder.Sync();
+  // A full disk gets back what this write took of it.
+  if (const auto named = (*next)->IsAt(next_name_); named.ok() && *named) {
+    (void)folder.Remove(next_name_);
+  }
+  return status;
+}
+
+absl::Status FileOnDisk::ExpectNone(Folder& folder) const {
+  const auto there = folder.Open(name_, OpenFor::kReading);
+  if (absl::IsNotFound(there.status())) return absl::OkStatus();
+  if (!there.ok()) return there.status();
+  return absl::AlreadyExistsError(absl::StrCat(path_, ": it exists already"));
 }
 
 absl::Status FileOnDisk::Create() {
-  const auto next = OpenNext();
-  if (!next.ok()) return next.status();
-  // Under the lock, so of two that create one finds the other's.
-  const auto there = disk_->ReadAll(path_);
-  if (there.ok()) return absl::AlreadyExistsError(absl::StrCat(path_, ": it exists already"));
-  if (!absl::IsNotFound(there.status())) return there.status();
-  return Publish(**next, {.write = base::NewGuid()});
+  const auto folder = Enter();
+  if (!folder.ok()) return folder.status();
+  // Before NAME.new is touched, which belongs to the writers of a file that exists.
+  if (absl::Status status = ExpectNone(**folder); !status.ok()) return status;
+  // A link, unlike a rename, replaces nothing: of two that create it one finds the other's. If the
+  // process stops after it, the file has two names until the next write removes the second.
+  return Publish(**folder, {.write = base::NewGuid()}, [&]() -> absl::Status {
+    absl::Status status = (*folder)->Link(next_name_, name_);
+    return status.ok() ? (*folder)->Remove(next_name_) : status;
+  });
 }
 
-absl::StatusOr<fencing::FencedBody> FileOnDisk::Replace(const FencingPass& pass,
-                                                        const std::string* data) {
-  const auto next = OpenNext();
-  if (!next.ok()) return next.status();
+absl::StatusOr<FencedBody> FileOnDisk::Replace(const FencingPass& pass, const std::string* data) {
+  const auto folder = Enter();
+  if (!folder.ok()) return folder.status();
+  const auto file = Lock(**folder, name_, OpenFor::kWriting);
+  if (!file.ok()) return file.status();
   // Under the lock: no other process can replace the file between judging and renaming.
-  auto body = Read();
+  auto body = Parse(**file);
   if (!body.ok()) return body.status();
   const FencingFloor floor = body->floor;
   if (absl::Status status = body->floor.Admit(pass); !status.ok()) {
     return absl::Status(status.code(), absl::StrCat(path_, ": ", status.message()));
   }
+  // What a crash has left: a part of a write, or the second name of a file just created.
+  if (absl::Status status = (*folder)->Remove(next_name_); !status.ok()) return status;
+  const auto names = (*file)->Names();
+  if (!names.ok()) return names.status();
+  if (*names > 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path_, ": it has ", *names, " names (hard links), and a write would replace it at one"));
+  }
   if (data == nullptr && body->floor == floor) {
     // Its writer may have crashed before it was on the disk for sure.
-    if (absl::Status status = disk_->SyncFolderOf(path_); !status.ok()) return status;
+    if (absl::Status status = (*folder)->Sync(); !status.ok()) return status;
     return body;
   }
   if (data != nullptr) body->data = *data;
   // No two bodies are equal, so a reader can tell whether the file was written again.
   body->write = base::NewGuid();
-  if (absl::Status status = Publish(**next, *body); !status.ok()) return status;
+  absl::Status status = Publish(**folder, *body, [&]() -> absl::Status {
+    absl::Status still = ExpectAt(**file, name_);
+    return still.ok() ? (*folder)->Rename(next_name_, name_) : still;
+  });
+  if (!status.ok()) return status;
   return body;
 }
 
 }  // namespace internal
 
 FencedFile::FencedFile(const std::string& path)
-    : file_(std::make_unique<internal::FileOnDisk>(fencing::RealDisk(), path)) {}
+    : file_(std::make_unique<internal::FileOnDisk>(&fencing::OpenRealFolder, path)) {}
 FencedFile::~FencedFile() = default;
 FencedFile::FencedFile(FencedFile&&) noexcept = default;
 FencedFile& FencedFile::operator=(FencedFile&&) noexcept = default;

@@ -72,8 +72,11 @@ class FakeFile : public DiskFile {
   ~FakeFile() override {
     if (inode_->locked_by == this) inode_->locked_by = nullptr;
   }
+  absl::StatusOr<std::string> ReadAll() override {
+    if (platter_.Crashes()) return Crash();
+    return inode_->now;
+  }
   absl::Status Truncate() override {
-    hooks_.step();
     if (platter_.Crashes()) return Crash();
     inode_->now.clear();
     return absl::OkStatus();
@@ -97,11 +100,16 @@ class FakeFile : public DiskFile {
     if (inode_->locked_by == nullptr) inode_->locked_by = this;
     return inode_->locked_by == this;
   }
-  absl::StatusOr<bool> IsAt(const std::string& path) override {
+  absl::StatusOr<bool> IsAt(const std::string& name) override {
     hooks_.step();
     if (platter_.Crashes()) return Crash();
-    const auto found = platter_.names.find(path);
+    const auto found = platter_.names.find(name);
     return found != platter_.names.end() && found->second == inode_;
+  }
+  absl::StatusOr<int> Names() override {
+    if (platter_.Crashes()) return Crash();
+    return static_cast<int>(
+        std::ranges::count_if(platter_.names, [&](auto& name) { return name.second == inode_; }));
   }
 
  private:
@@ -110,23 +118,21 @@ class FakeFile : public DiskFile {
   const DiskHooks hooks_;
 };
 
-class FakeDisk : public Disk {
+class FakeFolder : public Folder {
  public:
-  explicit FakeDisk(Platter& platter, DiskHooks hooks = {})
+  explicit FakeFolder(Platter& platter, DiskHooks hooks = {})
       : platter_(platter), hooks_(std::move(hooks)) {}
-  absl::StatusOr<std::unique_ptr<DiskFile>> Open(const std::string& path) override {
+  absl::StatusOr<std::unique_ptr<DiskFile>> Open(const std::string& name,
+                                                 OpenFor purpose) override {
     hooks_.step();
     if (platter_.Crashes()) return Crash();
-    Inode& inode = platter_.names[path];
-    if (inode == nullptr) inode = std::make_shared<Content>();
+    const auto found = platter_.names.find(name);
+    if (found != platter_.names.end()) {
+      return std::make_unique<FakeFile>(platter_, found->second, hooks_);
+    }
+    if (purpose != OpenFor::kCreating) return absl::NotFoundError("there is no " + name);
+    const Inode inode = platter_.names[name] = std::make_shared<Content>();
     return std::make_unique<FakeFile>(platter_, inode, hooks_);
-  }
-  absl::StatusOr<std::string> ReadAll(const std::string& path) override {
-    hooks_.step();
-    if (platter_.Crashes()) return Crash();
-    const auto found = platter_.names.find(path);
-    if (found == platter_.names.end()) return absl::NotFoundError("there is no " + path);
-    return found->second->now;
   }
   absl::Status Rename(const std::string& from, const std::string& to) override {
     hooks_.step();
@@ -139,7 +145,23 @@ class FakeDisk : public Disk {
     platter_.names[to] = inode;
     return absl::OkStatus();
   }
-  absl::Status SyncFolderOf(const std::string&) override {
+  absl::Status Link(const std::string& from, const std::string& to) override {
+    hooks_.step();
+    if (platter_.Crashes()) return Crash();
+    if (platter_.names.contains(to)) return absl::AlreadyExistsError(to);
+    const auto found = platter_.names.find(from);
+    if (found == platter_.names.end()) return absl::UnavailableError("there is no " + from);
+    platter_.names[to] = found->second;
+    return absl::OkStatus();
+  }
+  absl::Status Remove(const std::string& name) override {
+    hooks_.step();
+    hooks_.freed();
+    if (platter_.Crashes()) return Crash();
+    platter_.names.erase(name);
+    return absl::OkStatus();
+  }
+  absl::Status Sync() override {
     if (platter_.Crashes()) return Crash();
     platter_.synced_names = platter_.names;
     return absl::OkStatus();
@@ -151,11 +173,16 @@ class FakeDisk : public Disk {
   const DiskHooks hooks_;
 };
 
-constexpr char kFile[] = "/d/file";
+constexpr char kFile[] = "file";
 
 FencingPass Pass(int64_t token) { return {.token = FencingToken(token)}; }
 
-FileOnDisk OnFake(Platter& platter) { return {std::make_unique<FakeDisk>(platter), kFile}; }
+OpenFolder Fake(Platter& platter, const DiskHooks& hooks = {}) {
+  return [&platter, hooks](const std::string&) {
+    return std::make_unique<FakeFolder>(platter, hooks);
+  };
+}
+FileOnDisk OnFake(Platter& platter) { return {Fake(platter), kFile}; }
 
 Platter WithAFile() {
   Platter platter;
@@ -219,11 +246,10 @@ TEST(FileOnDisk, IsWholeWhereverACrashComes) {
 }
 
 // Each call that others can see is a step.
-std::unique_ptr<Disk> SteppedDisk(Platter& platter, TwoTurns& turns, int actor) {
-  return std::make_unique<FakeDisk>(platter,
-                                    DiskHooks{.step = [&turns, actor] { turns.Step(actor); },
-                                              .freed = [&turns, actor] { turns.Freed(actor); },
-                                              .pause = [&turns, actor] { turns.Block(actor); }});
+OpenFolder Stepped(Platter& platter, TwoTurns& turns, int actor) {
+  return Fake(platter, {.step = [&turns, actor] { turns.Step(actor); },
+                        .freed = [&turns, actor] { turns.Freed(actor); },
+                        .pause = [&turns, actor] { turns.Block(actor); }});
 }
 
 TEST(FileOnDisk, AnOlderWriterNeverOverwritesANewerOneInAnyOrderOfTheirCalls) {
@@ -231,8 +257,8 @@ TEST(FileOnDisk, AnOlderWriterNeverOverwritesANewerOneInAnyOrderOfTheirCalls) {
   int orders = 0, refused = 0;
   do {
     Platter platter = WithAFile();
-    FileOnDisk older(SteppedDisk(platter, turns, 0), kFile);
-    FileOnDisk newer(SteppedDisk(platter, turns, 1), kFile);
+    FileOnDisk older(Stepped(platter, turns, 0), kFile);
+    FileOnDisk newer(Stepped(platter, turns, 1), kFile);
     const std::string old_data = "old", new_data = "the newer one's";
     absl::StatusOr<FencedBody> old_answer, new_answer;
     ASSERT_TRUE(turns.Run({[&] { old_answer = older.Replace(Pass(1), &old_data); },
@@ -257,8 +283,8 @@ TEST(FileOnDisk, OfTwoThatCreateItOneDoes) {
   TwoTurns turns;
   do {
     Platter platter;
-    FileOnDisk first(SteppedDisk(platter, turns, 0), kFile);
-    FileOnDisk second(SteppedDisk(platter, turns, 1), kFile);
+    FileOnDisk first(Stepped(platter, turns, 0), kFile);
+    FileOnDisk second(Stepped(platter, turns, 1), kFile);
     absl::Status one, other;
     ASSERT_TRUE(turns.Run({[&] { one = first.Create(); }, [&] { other = second.Create(); }}));
     ASSERT_NE(one.ok(), other.ok());
@@ -268,7 +294,7 @@ TEST(FileOnDisk, OfTwoThatCreateItOneDoes) {
 
 TEST(FileOnDisk, AWriterThatStopsInTheMiddleMakesTheOthersFail) {
   Platter platter = WithAFile();
-  auto stopped = *FakeDisk(platter).Open("/d/file.new");
+  auto stopped = *FakeFolder(platter).Open(kFile, OpenFor::kWriting);
   ASSERT_TRUE(*stopped->TryLock());
   const absl::Status status = Write(OnFake(platter), 1, "x");
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
