@@ -8,6 +8,7 @@ endif()
 set(ZKRECIPES_PUBLIC_DEPENDENCIES absl::any_invocable absl::status absl::statusor absl::strings absl::time)
 set(ZKRECIPES_PRIVATE_DEPENDENCIES absl::flat_hash_map absl::flat_hash_set absl::hash absl::random_random
   absl::str_format Threads::Threads)
+set(ZKRECIPES_FENCING_DEPENDENCIES ${ZKRECIPES_PRIVATE_DEPENDENCIES})
 
 # Only lib/zk's sources include its headers.
 set(ZKRECIPES_TLS_LIBRARY "")

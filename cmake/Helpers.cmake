@@ -26,7 +26,7 @@ function(zkrecipes_compile_alone)
 endfunction()
 
 # zkrecipes_layer(base SOURCES a.cc b.cc [LIBS absl::time ...])
-#   An OBJECT library zkrecipes_<name>; its objects go into libzkrecipes.{a,so}.
+#   An OBJECT library zkrecipes_<name>; its objects go into libzkrecipes.{a,so} (cmake/Library.cmake).
 function(zkrecipes_layer name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBS")
   add_library(zkrecipes_${name} OBJECT ${arg_SOURCES})
@@ -57,10 +57,11 @@ function(zkrecipes_testing_library)
   zkrecipes_precompile(zkrecipes_testing layer)
 endfunction()
 
-# zkrecipes_adapter(postgres SOURCES a.cc ... NEEDS libpq): the installed zkrecipes::postgres, beside the library, since it links
-#   what most users do without. NEEDS: a module of pkg-config's, which zkrecipesConfig.cmake finds likewise.
+# zkrecipes_adapter(postgres OF fencing SOURCES a.cc ... NEEDS libpq): the installed zkrecipes::postgres, beside zkrecipes::fencing
+#   (or, OF zkrecipes, the whole library), since it links what most users do without. NEEDS: a module of pkg-config's, which
+#   zkrecipesConfig.cmake finds likewise.
 function(zkrecipes_adapter name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "NEEDS" "SOURCES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "OF;NEEDS" "SOURCES")
   zkrecipes_find_need(${arg_NEEDS})
   if(NOT TARGET zkrecipes::need_${arg_NEEDS})
     message(FATAL_ERROR "zkrecipes::${name} needs ${arg_NEEDS}, which is not found (by pkg-config; in vcpkg by its CMake package)")
@@ -74,12 +75,14 @@ function(zkrecipes_adapter name)
   set_target_properties(zkrecipes_${name} PROPERTIES EXPORT_NAME ${name} ${ZKRECIPES_IN_LIBRARY} UNITY_BUILD OFF)
   target_include_directories(zkrecipes_${name} PRIVATE ${PROJECT_SOURCE_DIR})
   # Installed, it takes whichever of the static and shared library its user takes.
-  zkrecipes_as_installed(library zkrecipes::zkrecipes zkrecipes::need_${arg_NEEDS})
-  zkrecipes_as_installed(private ${ZKRECIPES_PRIVATE_DEPENDENCIES})
+  zkrecipes_as_installed(library zkrecipes::${arg_OF} zkrecipes::need_${arg_NEEDS})
+  zkrecipes_as_installed(private ${ZKRECIPES_FENCING_DEPENDENCIES})
   target_link_libraries(zkrecipes_${name} PUBLIC ${library} PRIVATE $<BUILD_INTERFACE:zkrecipes_options> ${private})
   zkrecipes_precompile(zkrecipes_${name} layer)
   set_property(GLOBAL APPEND PROPERTY ZKRECIPES_ADAPTERS ${name})
   set_property(GLOBAL APPEND PROPERTY ZKRECIPES_ADAPTERS_NEED ${arg_NEEDS})
+  string(REPLACE "zkrecipes-zkrecipes" "zkrecipes" of "zkrecipes-${arg_OF}")
+  set_property(GLOBAL APPEND PROPERTY ZKRECIPES_ADAPTERS_OF ${of})
 endfunction()
 
 # zkrecipes_executable(zkr SOURCES main.cc ... [LIBS CLI11::CLI11 ...]): a program at build/bin/<name>.

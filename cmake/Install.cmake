@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What `cmake --install` lays down, by component, and what it builds first if it is missing (ADR 46):
 #   runtime   the shared library
-#   dev       headers, the static library, the adapters, the CMake package and .pc files
+#   dev       headers, the static libraries, the adapters, the CMake package and .pc files
 #   testing   zkrecipes::testing; needs dev
 #   tools     zkr, its manual page and completions
 # The target zkrecipes_component_<name> is all that one needs.
@@ -14,6 +14,7 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/zkrecipes)
 set(include_dir ${CMAKE_INSTALL_INCLUDEDIR}/zkrecipes)
 get_property(adapters GLOBAL PROPERTY ZKRECIPES_ADAPTERS)
 get_property(ZKRECIPES_ADAPTERS_NEED GLOBAL PROPERTY ZKRECIPES_ADAPTERS_NEED)
+get_property(adapters_of GLOBAL PROPERTY ZKRECIPES_ADAPTERS_OF)
 
 # zkrecipes_component(runtime zkrecipes_shared ...): a component of what these targets make.
 function(zkrecipes_component name)
@@ -66,6 +67,7 @@ endif()
 
 # runtime, and the link to it in dev
 list(TRANSFORM adapters PREPEND zkrecipes_ OUTPUT_VARIABLE archives)
+list(APPEND archives zkrecipes_fencing)
 if(ZKRECIPES_BUILD_STATIC)
   list(APPEND archives zkrecipes_static)
 endif()
@@ -85,7 +87,9 @@ endif()
 install(DIRECTORY include/zkrecipes DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev FILES_MATCHING PATTERN "*.h"
   PATTERN testing EXCLUDE)
 zkrecipes_pc(zkrecipes zkrecipes dev)
-foreach(adapter need IN ZIP_LISTS adapters ZKRECIPES_ADAPTERS_NEED)
+zkrecipes_export(Fencing dev zkrecipes_fencing)
+zkrecipes_pc(zkrecipes-fencing zkrecipes-fencing dev)
+foreach(adapter need of IN ZIP_LISTS adapters ZKRECIPES_ADAPTERS_NEED adapters_of)
   zkrecipes_export(-${adapter}- dev zkrecipes_${adapter})
   zkrecipes_pc(zkrecipes-adapter zkrecipes-${adapter} dev)
 endforeach()

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-# The one installed library, static and shared, made of the layers' objects and our private copy of ZooKeeper's.
+# The installed libraries, made of the layers' objects: zkrecipes::zkrecipes, static and shared, which also has our private copy
+# of ZooKeeper's; and zkrecipes::fencing, static, the part of it that guards a resource, which knows no ensemble (ADR 57). A
+# program may link both: the linker takes each object once.
 
-function(zkrecipes_library target type)
+# zkrecipes_library(target type output [LIBS ...] OBJECTS ...)
+function(zkrecipes_library target type output)
+  cmake_parse_arguments(PARSE_ARGV 3 arg "" "" "LIBS;OBJECTS")
   zkrecipes_as_installed(public ${ZKRECIPES_PUBLIC_DEPENDENCIES})
-  zkrecipes_as_installed(private ${ZKRECIPES_PRIVATE_DEPENDENCIES})
-  add_library(${target} ${type}
-    $<TARGET_OBJECTS:zkrecipes_base> $<TARGET_OBJECTS:zkrecipes_zk> $<TARGET_OBJECTS:zkrecipes_session>
-    $<TARGET_OBJECTS:zkrecipes_queue> $<TARGET_OBJECTS:zkrecipes_fencing>
-    $<TARGET_OBJECTS:zkrecipes_log> $<TARGET_OBJECTS:zkrecipes_recipes> ${ZKRECIPES_PRIVATE_ZOOKEEPER_OBJECT})
-  add_dependencies(${target} zkrecipes_private_zookeeper)
-  set_target_properties(${target} PROPERTIES OUTPUT_NAME zkrecipes LINKER_LANGUAGE CXX)
+  zkrecipes_as_installed(private ${arg_LIBS})
+  add_library(${target} ${type} ${arg_OBJECTS})
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME ${output} LINKER_LANGUAGE CXX)
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_include_directories(${target} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
@@ -17,13 +17,26 @@ function(zkrecipes_library target type)
     $<BUILD_INTERFACE:zkrecipes_options>)
 endfunction()
 
-zkrecipes_library(zkrecipes_static STATIC)
+set(fencing_objects $<TARGET_OBJECTS:zkrecipes_base> $<TARGET_OBJECTS:zkrecipes_fencing_layer>)
+zkrecipes_library(zkrecipes_fencing STATIC zkrecipes_fencing LIBS ${ZKRECIPES_FENCING_DEPENDENCIES}
+  OBJECTS ${fencing_objects})
+set_target_properties(zkrecipes_fencing PROPERTIES EXPORT_NAME fencing)
+add_library(zkrecipes::fencing ALIAS zkrecipes_fencing)
+
+function(zkrecipes_whole_library target type)
+  zkrecipes_library(${target} ${type} zkrecipes LIBS ${ZKRECIPES_PRIVATE_DEPENDENCIES} OBJECTS ${fencing_objects}
+    $<TARGET_OBJECTS:zkrecipes_zk> $<TARGET_OBJECTS:zkrecipes_session> $<TARGET_OBJECTS:zkrecipes_queue>
+    $<TARGET_OBJECTS:zkrecipes_log> $<TARGET_OBJECTS:zkrecipes_recipes> ${ZKRECIPES_PRIVATE_ZOOKEEPER_OBJECT})
+  add_dependencies(${target} zkrecipes_private_zookeeper)
+endfunction()
+
+zkrecipes_whole_library(zkrecipes_static STATIC)
 set_target_properties(zkrecipes_static PROPERTIES EXPORT_NAME static)
 if(NOT ZKRECIPES_BUILD_STATIC)
   set_target_properties(zkrecipes_static PROPERTIES EXCLUDE_FROM_ALL ON)
 endif()
 if(ZKRECIPES_BUILD_SHARED)
-  zkrecipes_library(zkrecipes_shared SHARED)
+  zkrecipes_whole_library(zkrecipes_shared SHARED)
   set(map ${PROJECT_SOURCE_DIR}/cmake/exports.map)
   set_target_properties(zkrecipes_shared PROPERTIES EXPORT_NAME shared LINK_DEPENDS ${map}
     VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
@@ -43,7 +56,8 @@ add_library(zkrecipes::zkrecipes ALIAS ${ZKRECIPES_LIBRARY})
 
 if(ZKRECIPES_BUILD_TESTS AND ZKRECIPES_BUILD_STATIC AND ZKRECIPES_BUILD_SHARED)
   add_test(NAME symbols COMMAND ${PROJECT_SOURCE_DIR}/scripts/check_symbols.sh
-    ${ZooKeeperST_ARCHIVE} $<TARGET_FILE:zkrecipes_static> $<TARGET_FILE:zkrecipes_shared>)
+    ${ZooKeeperST_ARCHIVE} $<TARGET_FILE:zkrecipes_static> $<TARGET_FILE:zkrecipes_shared>
+    $<TARGET_FILE:zkrecipes_fencing>)
   set_tests_properties(symbols PROPERTIES LABELS unit TIMEOUT 60)
 endif()
 

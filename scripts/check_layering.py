@@ -14,15 +14,17 @@ import sys
 
 # A folder may include itself, those before it, and the public headers whose sources lie at or below it.
 LAYERS = ["lib/base",
+          # A library of its own, for those who guard a resource and know no ensemble.
+          "lib/fencing",
           # The rooms of lib/zk: the seam knows none of the others, and only the loop opens handles of the C client.
           "lib/zk/seam", "lib/zk/tls", "lib/zk/wire", "lib/zk/c_client", "lib/zk/loop",
-          "lib/session", "lib/queue", "lib/fencing", "lib/log", "lib/metrics", "recipes"]
+          "lib/session", "lib/queue", "lib/log", "lib/metrics", "recipes"]
 # These stand on top of the library, and each may include those before it.
 TOP = ["testing", "tools", "demo", "examples", "integration", "bench", "verification"]
 # A recipe that needs more of lib/zk than its vocabulary shows that the queue lacks a feature.
 RECIPES_MAY_TAKE = {"lib/zk/seam/code.h", "lib/zk/seam/path.h", "lib/zk/seam/types.h"}
 # Values, without a thread, a clock, a mutex or a reactor: what a machine may include besides its own folder.
-PURE = {"lib/base/boot_time.h", "lib/zk/seam/code.h", "lib/zk/seam/connect_pace.h",
+PURE = {"lib/base/boot_time.h", "lib/base/path.h", "lib/zk/seam/code.h", "lib/zk/seam/connect_pace.h",
         "lib/zk/seam/path.h", "lib/zk/seam/types.h", "zkrecipes/lease_end.h"}
 PURE_FOLDERS = ("lib/session/machine/", "lib/queue/machine/")
 IMPURE_STD = {"thread", "mutex", "shared_mutex", "condition_variable", "atomic", "chrono", "random", "future"}

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Proves that a program may use another ZooKeeper client beside us: no name of the client's is defined by the static
 # library or leaves the shared one, and neither needs a ZooKeeper library. And that the shared one exports the public API,
-# and of our internals only what is listed here.
-# usage: check_symbols.sh libzookeeper_st.a libzkrecipes.a libzkrecipes.so
+# and of our internals only what is listed here. And that the library of a guarded resource knows no client, no session and no
+# queue.
+# usage: check_symbols.sh libzookeeper_st.a libzkrecipes.a libzkrecipes.so libzkrecipes_fencing.a
 set -euo pipefail
-client=$1 static=$2 shared=$3
+client=$1 static=$2 shared=$3 fencing=$4
 status=0
 
 fail() {
@@ -27,7 +28,13 @@ names --dynamic --undefined-only "$shared" >"$work/shared_needs"
 grep -qx zookeeper_init "$work/client" || { echo "FAIL: $client is not the C client" >&2; exit 1; }
 grep -qx rcpzk_zookeeper_init "$work/static" || { echo "FAIL: $static lacks our copy of the client" >&2; exit 1; }
 
-for list in static static_needs shared shared_needs; do
+names "$fencing" >"$work/fencing"
+grep -q FencingGate "$work/fencing" || { echo "FAIL: $fencing has no gate" >&2; exit 1; }
+if above=$(c++filt <"$work/fencing" | grep -E '^rcpzk_|zkrecipes::(zk|session|queue)::|zkrecipes::Client'); then
+  fail "$fencing has names of what it must do without" <<<"$above"
+fi
+
+for list in static static_needs shared shared_needs fencing; do
   if common=$(comm -12 "$work/client" "$work/$list") && [[ -n $common ]]; then
     fail "$list: names of the C client" <<<"$common"
   fi

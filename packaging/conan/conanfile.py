@@ -120,8 +120,9 @@ class ZkrecipesConan(ConanFile):
         absl = [f"abseil::absl_{name}" for name in ABSL]
         library = component("zkrecipes", ["zkrecipes"], absl + (["openssl::openssl"] if self.options.tls else []))
         library.system_libs = ["pthread"]
+        component("fencing", ["zkrecipes_fencing"], absl).system_libs = ["pthread"]
         # What zkrecipes::testing uses of the library's own parts stands behind the library.
         component("testing_parts", ["zkrecipes_testing_parts"], absl)
         component("testing", ["zkrecipes_testing"], ["zkrecipes", "testing_parts"])
         for name in self._adapters():
-            component(name, [f"zkrecipes_{name}"], ["zkrecipes", ADAPTERS[name][1]])
+            component(name, [f"zkrecipes_{name}"], ["zkrecipes" if name == "prometheus" else "fencing", ADAPTERS[name][1]])

@@ -29,17 +29,26 @@ for file in "$libdir"/libzkrecipes.{a,so} "$libdir/cmake/zkrecipes/zkrecipesConf
   strings "$file" | grep -F "$absl" >/dev/null || fail "$file does not say that it was built with absl $absl"
 done
 
+# without_zookeeper PROGRAM: it has no name of the client, nor of what is above it.
+without_zookeeper() {
+  if nm -C "$1" | grep -iE ' rcpzk_|zookeeper|zkrecipes::(zk|session|queue)::|zkrecipes::Client'; then
+    fail "$1 guards a resource, and has the names above"
+  fi
+}
+
 for kind in static shared; do
   echo "find_package: $kind"
   configure "$here/find_package" $kind -DBUILD_SHARED_LIBS=$([[ $kind == shared ]] && echo ON || echo OFF)
   quietly cmake --build "$work/$kind"
-  for program in consumer consumer_test consumer_stores; do
+  for program in consumer consumer_test consumer_fencing consumer_stores; do
     [[ $program != consumer_stores || -e $work/$kind/$program ]] || continue  # built without these
     "$work/$kind/$program"
     linked=static
     [[ $(ldd "$work/$kind/$program") == *libzkrecipes* ]] && linked=shared
-    [[ $linked == "$kind" ]] || fail "$program of the $kind project is linked to the $linked library"
+    [[ $program =~ _(fencing|stores)$ ]] && wanted=static || wanted=$kind  # all that it links is static
+    [[ $linked == "$wanted" ]] || fail "$program of the $kind project is linked to the $linked library"
   done
+  without_zookeeper "$work/$kind/consumer_fencing"
 done
 
 echo "find_package: the examples, copied"
@@ -53,6 +62,7 @@ echo "pkg-config"
 mkdir "$work/pkg_config"
 PKG_CONFIG_PATH=$libdir/pkgconfig quietly make -C "$here/pkg_config" OUT="$work/pkg_config"
 for program in "$work"/pkg_config/*; do "$program"; done
+without_zookeeper "$work/pkg_config/consumer_fencing"
 
 echo "add_subdirectory"
 configure "$here/add_subdirectory" add_subdirectory

@@ -2,17 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Does what README.md tells a newcomer to do (and the plan of docs/operations.md): runs the commands of "The command",
 builds the first screen's program against the installed library, with the README's own lines of CMake, and runs it on
-that ensemble.
+that ensemble. Builds the server of the guarded file with zkrecipes::fencing alone, and shows it an older token.
 
 usage: check.py BUILD_DIR. (`./dev demo` and `./dev test` are what CI runs anyway.)
 """
 import os
 import pathlib
 import re
+import socket
 import subprocess
 import sys
 import tempfile
 import textwrap
+import time
+import urllib.error
+import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 README = (ROOT / "README.md").read_text()
@@ -38,15 +42,49 @@ def run(*words, **options):
     return result.stdout
 
 
-def build_program(build, work):
-    """The README's program, from the README's lines."""
-    run("cmake", "--install", build, "--prefix", work / "prefix")
-    (work / "service.cc").write_text(block("cpp", "int main"))
-    lines = block("cmake", "find_package").replace("target_link", "add_executable(service service.cc)\ntarget_link")
-    (work / "CMakeLists.txt").write_text(PROJECT.format(lines=lines))
-    run("cmake", "-S", work, "-B", work / "out", f"-DCMAKE_PREFIX_PATH={work}/prefix")
-    run("cmake", "--build", work / "out")
-    return work / "out/service"
+def build_program(work, name, code, lines):
+    """A program of the README's, from the README's lines of CMake."""
+    folder = work / name
+    folder.mkdir()
+    (folder / "service.cc").write_text(code)
+    lines = lines.replace("target_link", "add_executable(service service.cc)\ntarget_link")
+    (folder / "CMakeLists.txt").write_text(PROJECT.format(lines=lines))
+    run("cmake", "-S", folder, "-B", folder / "out", f"-DCMAKE_PREFIX_PATH={work}/prefix")
+    run("cmake", "--build", folder / "out")
+    return folder / "out/service"
+
+
+def put(url, token):
+    request = urllib.request.Request(url, data=b"a line\n", method="PUT", headers={"Fencing-Token": str(token)})
+    for _ in range(100):
+        try:
+            return urllib.request.urlopen(request, timeout=10).status
+        except urllib.error.HTTPError as error:
+            return error.code
+        except urllib.error.URLError:  # it does not listen yet
+            time.sleep(0.1)
+    return None
+
+
+def check_guard(work):
+    """The server of the guarded file: linked without ZooKeeper, it refuses an older token."""
+    code = block("cpp", "httplib::Server")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    lines = block("cmake", "find_package").replace("zkrecipes::zkrecipes", "zkrecipes::fencing httplib").replace(
+        "REQUIRED)", "REQUIRED COMPONENTS fencing)\nadd_library(httplib INTERFACE)\n"
+        "find_package(PkgConfig REQUIRED)\npkg_check_modules(cpp_httplib REQUIRED IMPORTED_TARGET cpp-httplib)\n"
+        "TARGET_LINK_LIBRARIES(httplib INTERFACE PkgConfig::cpp_httplib)")
+    server = build_program(work, "guard", code.replace("8080", str(port)), lines)
+    if re.search("zookeeper", run("nm", "-C", server), re.I) or "zkrecipes" in run("ldd", server).replace(str(work), ""):
+        sys.exit("the server of the guarded file is linked with more than zkrecipes::fencing")
+    run(server, "create", cwd=work)
+    with subprocess.Popen([server], cwd=work) as running:
+        answers = [put(f"http://127.0.0.1:{port}/report", token) for token in (7, 6, 7, "seven")]
+        running.kill()
+    if answers != [204, 412, 204, 400]:
+        sys.exit(f"the server of the guarded file answers {answers}")
 
 
 def run_commands(build, program, work):
@@ -74,7 +112,10 @@ def main():
     check_plan(build)
     with tempfile.TemporaryDirectory() as directory:
         work = pathlib.Path(directory)
-        output = run_commands(build, build_program(build, work), work)
+        run("cmake", "--install", build, "--prefix", work / "prefix")
+        check_guard(work)
+        program = build_program(work, "first", block("cpp", "zkrecipes::Lock("), block("cmake", "find_package"))
+        output = run_commands(build, program, work)
     print(output)
     for expected in (r"^token [1-9]", r"^mine; write with token [1-9]"):
         if not re.search(expected, output, re.M):

@@ -24,6 +24,7 @@
 
 #include "absl/strings/string_view.h"
 
+#include "lib/base/path.h"
 #include "lib/zk/seam/types.h"
 
 namespace zkrecipes::queue::machine {
@@ -66,6 +67,7 @@ size_t NodeBytes(Dialect dialect, Mode mode);
 inline constexpr size_t kLongestGuid = 36;      // a UUID with its dashes
 inline constexpr size_t kLongestSequence = 11;  // "-2147483648"
 inline constexpr size_t kLongestNodeName = 3 + kLongestGuid + 9 + kLongestSequence;
+static_assert(kLongestNodeName == base::kMaxContenderNameBytes);
 
 // The number as the server wrote it. REQUIRES: ParseNodeName(name) has a value.
 std::string SequenceSuffix(absl::string_view name);

@@ -9,8 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 
-#include "lib/queue/machine/node_name.h"
-#include "lib/zk/seam/path.h"
+#include "lib/base/path.h"
 
 namespace zkrecipes {
 namespace {
@@ -24,9 +23,9 @@ std::optional<GrantMode> ParseMode(const std::string& text) {
 }
 // The recipe's path may be as long as any path, and the node's name comes on top.
 absl::Status CheckNode(const std::string& node) {
-  constexpr size_t kMaxBytes = zk::kMaxPathBytes + 1 + queue::machine::kLongestNodeName;
-  absl::Status fit = zk::ValidatePath("node of a sequencer", node, kMaxBytes);
-  if (fit.ok()) fit = zk::ValidatePath("path of a sequencer", zk::ParentPath(node));
+  constexpr size_t kMaxBytes = base::kMaxPathBytes + 1 + base::kMaxContenderNameBytes;
+  absl::Status fit = base::ValidatePath("node of a sequencer", node, kMaxBytes);
+  if (fit.ok()) fit = base::ValidatePath("path of a sequencer", base::ParentPath(node));
   return fit;
 }
 
@@ -46,7 +45,7 @@ std::string ToString(GrantMode mode) {
 
 std::ostream& operator<<(std::ostream& out, GrantMode mode) { return out << ToString(mode); }
 
-std::string Sequencer::path() const { return node.empty() ? "" : zk::ParentPath(node); }
+std::string Sequencer::path() const { return node.empty() ? "" : base::ParentPath(node); }
 
 std::string Sequencer::ToString() const {
   return absl::StrCat(kVersion, ":", zkrecipes::ToString(mode), ":", token.value(), ":", name_space,
@@ -60,14 +59,14 @@ absl::StatusOr<FencingToken> FencingToken::Parse(const std::string& text) {
     return FencingToken(value);
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("token ", zk::Quoted(text), ": must be a positive number, in decimal"));
+      absl::StrCat("token ", base::Quoted(text), ": must be a positive number, in decimal"));
 }
 
 // Reads what strangers may send: it accepts only what ToString writes, so that equal sequencers are
 // equal texts.
 absl::StatusOr<Sequencer> Sequencer::Parse(const std::string& text) {
   const auto bad = [&text](const char* rule) {
-    return absl::InvalidArgumentError(absl::StrCat("sequencer ", zk::Quoted(text), ": ", rule));
+    return absl::InvalidArgumentError(absl::StrCat("sequencer ", base::Quoted(text), ": ", rule));
   };
   // A path may contain colons, so only the first three separate.
   const std::vector<std::string> parts = absl::StrSplit(text, absl::MaxSplits(':', 3));
@@ -84,7 +83,7 @@ absl::StatusOr<Sequencer> Sequencer::Parse(const std::string& text) {
   if (!token.ok()) return bad("its token must be a positive number");
   if (absl::Status fit = CheckNode(node); !fit.ok()) return fit;
   if (end != std::string::npos) {
-    absl::Status path = zk::ValidatePath("namespace of a sequencer", name_space);
+    absl::Status path = base::ValidatePath("namespace of a sequencer", name_space);
     if (!path.ok()) return path;
   }
   return Sequencer{*mode, *token, node, name_space};
