@@ -99,6 +99,11 @@ TEST(UserCodeDeathTest, ACallbackThatThrowsEndsTheProcessWhateverItsExecutorCatc
   const auto throws = [](int) { throw std::runtime_error("thrown"); };
   const std::shared_ptr<Executor> executor = std::make_shared<Catches>();
   EXPECT_DEATH(std::make_shared<session::Subscriber<int>>(executor, throws)->Tell(1), "thrown");
+  Simulation simulation;
+  const auto core = simulation.NewClient(simulation.AddHost(), {.executor = executor});
+  const auto refused = [&](const absl::StatusOr<Lease>&) { throws(1); };
+  EXPECT_DEATH(Lock(internal::ClientAccess::Wrap(core), "no path").AcquireAsync({}, refused),
+               "thrown");
   EXPECT_DEATH(executor->Execute([&] { InlineExecutor()->Execute([&] { throws(1); }); }), "thrown");
 }
 

@@ -203,14 +203,15 @@ std::shared_ptr<Pending> Begin(Start<T> start, const WaitOptions& wait,
 }
 
 // `done` runs once: on the client's executor; inline in a forked child, which has no threads, for a
-// lease that was moved from, which has no client, and where there is no thread to run it.
+// lease that was moved from, which has no client, and where there is no thread to run it. On an
+// executor it ends the process if it throws, whatever the executor catches.
 template <typename T>
 void Async(Start<T> start, const WaitOptions& wait, std::type_identity_t<Done<T>> done) {
   if (start.core != nullptr && start.core->InHomeProcess()) {
     absl::Status ready = start.core->PrepareAnswers();
     if (!ready.ok()) return std::move(done)(std::move(ready));
     done = [executor = start.core->executor(), done = std::move(done)](T answer) mutable {
-      executor->Execute([done = std::move(done), answer = std::move(answer)]() mutable {
+      executor->Execute([done = std::move(done), answer = std::move(answer)]() mutable noexcept {
         std::move(done)(std::move(answer));
       });
     };

@@ -78,7 +78,7 @@ void Client::ConnectAsync(ClientOptions options, WaitOptions wait, ConnectDone d
     ConnectDone done;
     absl::StatusOr<std::shared_ptr<ClientCore>> core;
     void Answer(absl::StatusOr<std::shared_ptr<Client>> client) {
-      executor->Execute([done = std::move(done), client = std::move(client)]() mutable {
+      executor->Execute([done = std::move(done), client = std::move(client)]() mutable noexcept {
         std::move(done)(std::move(client));
       });
     }
