@@ -105,6 +105,7 @@ class Host final : public zk::Reactor,
 
   bool CanRunTask() const { return !paused_ && tasks_.size() > 0; }
   void RunTask();
+  size_t tasks() const { return tasks_.size(); }
   // Tasks for the executor: any of them may run next.
   size_t callbacks() const { return callbacks_.size(); }
   void RunCallback(size_t which);

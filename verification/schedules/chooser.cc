@@ -129,6 +129,7 @@ class Chooser {
   }
 
   std::optional<Move> UsersMove() {
+    if (world_.misbehaves() && Chance(200)) return AnyMisdeed();
     const uint32_t slot = Below(world_.CountOf(Who::kSlot));
     if (world_.Can({kGoUpOrDown, slot}) && Chance(400)) return Move{kGoUpOrDown, slot};
     if (world_.elects() && Chance(200)) {
@@ -153,6 +154,12 @@ class Chooser {
     const uint32_t how = Below(8);
     if (how == 0) return Move{kTry, slot};
     return Move{how == 1 ? kAcquireBriefly : kAcquire, slot};
+  }
+
+  // A fork takes as long as many moves, so it is rare.
+  Move AnyMisdeed() {
+    if (Chance(50)) return {kFork};
+    return {kMisbehave, Below(world_.CountOf(Who::kClient)), Below(Chance(300) ? kMisdeeds : 2)};
   }
 
   // A process is cut off, and its session ends at once: only the lock delay protects what it

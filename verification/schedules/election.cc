@@ -30,14 +30,19 @@ void Election::Read(const Transaction& change) {
 
 void Election::ObserveOrStop(const Core& core) {
   const auto its = [&](const auto& o) { return o->core == core && !o->ended; };
-  if (const auto it = std::ranges::find_if(observers_, its); it != observers_.end()) {
-    observers_.erase(it);
-    return;
-  }
+  if (std::ranges::any_of(observers_, its)) return Stop(core);
   const auto observer = std::make_shared<Observer>(Observer{.core = core});
   observers_.push_back(observer);
   observer->subscription = queue::listing::ObserverRunner::Observe(
-      core, kLockPath, [this, o = observer.get()](auto news) { Tell(*o, news); });
+      core, kLockPath, [this, o = observer.get(), core](auto news) {
+        Tell(*o, news);
+        after_callback_(core);
+      });
+}
+
+// Those that have ended stay, since an error must have been the last call.
+void Election::Stop(const Core& core) {
+  std::erase_if(observers_, [&](const auto& o) { return o->core == core && !o->ended; });
 }
 
 bool Election::Observes(zk::SessionId session) const {

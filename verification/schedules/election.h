@@ -5,11 +5,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/queue/lease/lease_state.h"
@@ -27,7 +29,10 @@ class Election : public HistoryReader, public std::enable_shared_from_this<Elect
 
   void ObserveOrStop(const Core& core);
   bool Observes(zk::SessionId session) const;
+  void Stop(const Core& core);  // if it observes
   void StopObserving();
+  // An observer's callback calls this last, and may thereby be destroyed.
+  void AfterEachCallback(std::function<void(const Core&)> f) { after_callback_ = std::move(f); }
 
   // By the leader with this lease.
   void Proclaim(const Core& core, const std::shared_ptr<internal::LeaseState>& lease);
@@ -77,6 +82,7 @@ class Election : public HistoryReader, public std::enable_shared_from_this<Elect
   std::map<int64_t, std::vector<std::string>> values_;  // that each node has had
   std::vector<std::shared_ptr<Observer>> observers_;    // all there ever were
   std::vector<std::shared_ptr<Call>> calls_;
+  std::function<void(const Core&)> after_callback_ = [](const Core&) {};
   int now_ = 0;  // counts beginnings and ends of calls
 };
 

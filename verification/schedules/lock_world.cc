@@ -33,6 +33,7 @@ LockWorld::LockWorld(const LockWorldOptions& options)
       tenant_(model()),
       election_(options.election ? NewReader<Election>() : nullptr),
       register_(options.writes ? NewReader<Register>() : nullptr) {
+  if (elects()) election_->AfterEachCallback([this](const auto& core) { EndCallback(core); });
   if (writes()) register_->Create(now());
   for (int i = 0; i < options.processes; ++i) current_.push_back(OpenClient());
   if (options.weather == Weather::kEveryday) {
@@ -77,12 +78,15 @@ size_t LockWorld::CountOf(Who who) {
 bool LockWorld::Can(const Move& move) {
   const MoveRow& row = RowOf(move.kind);
   const bool exists = row.who == Who::kNone || move.who < CountOf(row.who);
+  // What it has sent may still arrive.
+  const bool died = exists && row.who == Who::kProcess && processes_[move.who].died;
+  if (died && move.kind != MoveKind::kExecute) return false;
   return exists && (row.can == nullptr || row.can(*this, move));
 }
 
 bool LockWorld::Make(const Move& move) {
   if (!Can(move)) return false;
-  RowOf(move.kind).make(*this, move);
+  LetThrow([&] { RowOf(move.kind).make(*this, move); });
   troubled_ |= IsFault(move.kind);
   Check();
   return true;

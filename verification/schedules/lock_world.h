@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
+
 #include "lib/queue/acquire/acquisition.h"
 #include "testing/memory/simulation.h"
 #include "verification/schedules/election.h"
@@ -31,6 +33,7 @@ struct Bid {
   bool brief = false;       // has a timeout
   bool cancelled = false;   // by its user
   bool closed = false;      // its client was
+  bool died = false;        // its process did
   bool deleted = false;     // an operator deleted a node while it waited
   int64_t since = 0;        // the ensemble's zxid when it began
   bool met_others = false;  // a try: other nodes may have been in the queue since it began
@@ -74,10 +77,16 @@ struct LockWorldOptions {
   absl::Duration lock_delay = absl::ZeroDuration();  // of all leases
   bool election = false;                             // leaders instead of locks
   bool writes = false;                               // holders write to a register
+  bool misbehaves = false;                           // user code does (Misdeed)
   absl::Duration session_timeout = absl::Seconds(4);
   LeaseOptions lease = {};
   testing::memory::ServerTraits servers = {};
 };
+
+// What user code does in the middle of a callback. The headers allow the first three, and say that
+// the process ends with the last.
+enum class Misdeed : uint32_t { kDestroysAll, kClosesClient, kForks, kThrows };
+inline constexpr uint32_t kMisdeeds = 4;
 
 // Why a schedule is wrong. README.md lists the rules. A schedule is shrunk as long as it breaks the
 // same one.
@@ -118,6 +127,7 @@ class LockWorld {
   bool elects() const { return election_ != nullptr; }
   const Everyday* everyday() const { return everyday_.get(); }  // null: another weather
   bool writes() const { return register_ != nullptr; }
+  bool misbehaves() const { return options_.misbehaves; }
   int grants() const { return grants_; }
   // Each slot's lease or wait, for a story.
   std::string Describe();
@@ -126,7 +136,9 @@ class LockWorld {
   struct Process {
     std::shared_ptr<testing::memory::Host> host;
     std::shared_ptr<internal::ClientCore> core;
-    zk::SessionId session = 0;  // its first
+    zk::SessionId session = 0;                      // its first
+    std::optional<Misdeed> misdeed = std::nullopt;  // of its next callback
+    bool died = false;
   };
 
   static constexpr MoveRow Daily(MoveKind kind, const char* name, const char* story, Who who,
@@ -171,6 +183,17 @@ class LockWorld {
   bool MayNotGoUpOrDown(const Bid& bid, const absl::Status& status);
   void CloseClient(uint32_t client);
   size_t OpenClient();
+
+  // User code that misbehaves (misdeeds.cc).
+  AcquireOptions Listening(const std::shared_ptr<internal::ClientCore>& core);
+  void EndCallback(const std::shared_ptr<internal::ClientCore>& core);
+  void DestroyAll(const std::shared_ptr<internal::ClientCore>& core);
+  void Fork();
+  int UseAllInAChild();
+  void Throw(uint32_t client);
+  void Die(uint32_t client);
+  // `run` may call what throws in a child: what leaves it, an executor might catch.
+  static void LetThrow(absl::FunctionRef<void()> run);
 
   // Faults that moves.cc does not do itself, and the end (lock_world_faults.cc).
   void Expire(uint32_t process);

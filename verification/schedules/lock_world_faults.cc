@@ -85,9 +85,11 @@ void LockWorld::EndQuietly() {
   if (broken_.has_value()) return;
   if (everyday()) AwaitQuiet();
   MendEverything();
-  LetEachHaveATurn();
-  if (!broken_.has_value()) CheckNothingIsLeft();
-  if (!broken_.has_value()) CloseEverything();
+  LetThrow([this] {
+    LetEachHaveATurn();
+    if (!broken_.has_value()) CheckNothingIsLeft();
+    if (!broken_.has_value()) CloseEverything();
+  });
   if (!broken_.has_value()) CheckCallbacks();
 }
 
@@ -110,6 +112,7 @@ void LockWorld::MendEverything() {
   }
   tenant_.Leave(now());
   for (const Process& process : processes_) {
+    if (process.died) continue;
     process.host->set_paused(false);
     process.host->set_network(Host::Network::kUp);
     process.host->set_only_server(std::nullopt);
@@ -160,6 +163,7 @@ void LockWorld::CheckWatches() {
 // A contender that has given up has no node any more.
 void LockWorld::CheckNodesAreWanted() {
   for (const Process& process : processes_) {
+    if (process.died) continue;  // its session has to expire
     const auto its = [&](const auto& node) {
       return history_.OwnerOf(node.first) == process.core->session_id();
     };
@@ -202,6 +206,7 @@ void LockWorld::CloseEverything() {
 
 void LockWorld::CheckCallbacks() {
   for (const auto& bid : bids_) {
+    if (bid->died) continue;
     if (bid->answers != 1)
       Break("never answered", absl::StrCat("a bid was answered ", bid->answers, " times"));
     if (bid->on_lost.has_value() && bid->losses != 1) {

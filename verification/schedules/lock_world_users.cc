@@ -108,9 +108,13 @@ void LockWorld::Start(size_t slot, const std::shared_ptr<Bid>& bid) {
   WaitOptions wait;
   if (bid->brief) wait.timeout = kBrief;
   wait.cancel = bid->cancel.get_token();
-  const auto queue = std::make_shared<const internal::PathQueue>(bid->core, kLockPath);
+  const auto queue =
+      std::make_shared<const internal::PathQueue>(bid->core, kLockPath, Listening(bid->core));
   queue::call::Async(queue::acquire::Enter(queue, bid->candidacy), wait,
-                     [this, slot, bid](Answer answer) { OnAnswer(slot, bid, std::move(answer)); });
+                     [this, slot, bid](Answer answer) {
+                       if (!bid->died) OnAnswer(slot, bid, std::move(answer));
+                       EndCallback(bid->core);
+                     });
 }
 
 std::vector<std::shared_ptr<Bid>> LockWorld::Live() const {
@@ -161,8 +165,11 @@ void LockWorld::OnGrant(size_t slot, const std::shared_ptr<Bid>& bid, Lease leas
   bid->lease = std::move(lease);
   bid->granted = now();
   bid->gave_back = bid->closed;  // before it heard of the grant
-  bid->on_lost.emplace(bid->lease->ended(), [a = bid.get()] { ++a->losses; });
-  if (bid->from == nullptr) return;
+  bid->on_lost.emplace(bid->lease->ended(), [this, a = bid.get()] {
+    ++a->losses;
+    EndCallback(a->core);
+  });
+  if (bid->from == nullptr || bid->died) return;
   slots_[slot] = bid;
   bid->from->next = nullptr;
   bid->from->Release();

@@ -50,6 +50,8 @@ enum class MoveKind : uint8_t {
   kWrite,
   kGiveUpWrite,
   kCloseClient,
+  kMisbehave,
+  kFork,
   // Faults.
   kBreak,
   kDropOrphan,

@@ -125,6 +125,16 @@ const MoveRow LockWorld::kMoves[] = {
      }},
     {kCloseClient, "close_client", "process # closes its client and opens another one",
      Who::kClient, [](auto& w, Move m) { w.CloseClient(m.who); }, nullptr, In(0, 1, 0, 0)},
+    {kMisbehave, "misbehave",
+     "the next callback of process # does % (0 destroys its leases and subscriptions, 1 closes its "
+     "client, 2 forks, 3 throws)",
+     Who::kClient,
+     [](auto& w, Move m) {
+       w.processes_[w.current_[m.who]].misdeed = static_cast<Misdeed>(m.which);
+     },
+     [](auto& w, Move m) { return w.misbehaves() && m.which < kMisdeeds; }},
+    {kFork, "fork", "a process forks, and its child uses and destroys all that it finds",
+     Who::kNone, [](auto& w, Move) { w.Fork(); }, nullptr},
 
     // ---- What goes wrong. ----
     {kBreak, "break", "the connection of process # breaks", Who::kProcess,

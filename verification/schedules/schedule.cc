@@ -69,6 +69,7 @@ LockWorldOptions OptionsFor(uint64_t seed, Weather weather, const LeaseOptions& 
     options.next_sequence = std::numeric_limits<int32_t>::max() - below(3);
   // A third of all of them, whatever they are about, and without moving what the others are.
   options.writes = seed / kWeatherNames.size() % 3 == 1;
+  options.misbehaves = seed / kWeatherNames.size() % 7 < 2 && weather != Weather::kEveryday;
   options.servers = ServersFor(seed);
   if (seed / kWeatherNames.size() % 2 == 1) options.lease.pace = LeaseOptions::Pace::kSparse;
   if (weather == Weather::kEveryday) BeEveryday(options, below(3));
