@@ -87,10 +87,11 @@ TEST_F(GuardedWriteOnServersTest, TakesAsMuchAsItSays) {
 // The connection goes at some moment before, while or after the write is committed.
 TEST_F(GuardedWriteOnServersTest, ALostAnswerIsResolvedWhicheverWayItWent) {
   TcpProxy proxy(servers().substr(0, servers().find(',')));
-  auto client = NewClient({.servers = proxy.address()});
-  Lease lease = Acquired(client, node_path() + "/other lock");
   for (const bool held_back : {true, false}) {
     for (int i = 0; i < 30; ++i) {
+      // A client that was reset before waits ever longer before it connects again.
+      auto client = NewClient({.servers = proxy.address()});
+      Lease lease = Acquired(client, node_path() + "/other lock");
       const int32_t before = Version();
       // The connection takes the answer with it that is held back: the write is committed by then.
       if (held_back) proxy.HoldReplies(true);
