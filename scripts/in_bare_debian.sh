@@ -18,6 +18,9 @@ root=${KEEP_ROOT:-$(mktemp -d)}
 mkdir -p "$root/src"
 git -C "$checkout" ls-files -z --cached --others --exclude-standard | tar -C "$checkout" --ignore-failed-read --null -T - -c |
   tar -C "$root/src" -x
+# Tests ask git which files there are.
+git -C "$root/src" init -q --initial-branch=main
+git -C "$root/src" add --all
 
 # Its own terminals, shared memory and processes; /sys has the cgroups that zkr makes. The network is this machine's, for apt.
 # shellcheck disable=SC2016  # expanded inside
