@@ -85,6 +85,17 @@ function(zkrecipes_adapter name)
   set_property(GLOBAL APPEND PROPERTY ZKRECIPES_ADAPTERS_OF ${of})
 endfunction()
 
+# zkrecipes_embed(postgres fencing.sql): the adapter's text for those who bring their own client: installed, and for the adapter
+#   itself the content of an array of characters, "lib/fencing/postgres/fencing.sql.h".
+function(zkrecipes_embed name file)
+  file(READ ${file} text)
+  file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/embedded/${folder}/${file}.h CONTENT "R\"zkr(${text})zkr\"\n" @ONLY)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  target_include_directories(zkrecipes_${name} PRIVATE ${PROJECT_BINARY_DIR}/embedded)
+  install(FILES ${file} DESTINATION ${CMAKE_INSTALL_DATADIR}/zkrecipes COMPONENT dev)
+endfunction()
+
 # zkrecipes_executable(zkr SOURCES main.cc ... [LIBS CLI11::CLI11 ...]): a program at build/bin/<name>.
 function(zkrecipes_executable name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBS")

@@ -23,7 +23,9 @@ namespace {
 
 using ::testing::HasSubstr;
 using zkrecipes::AddFenceColumns;
+using zkrecipes::BeginOperation;
 using zkrecipes::CommitFenced;
+using zkrecipes::EndHolder;
 using zkrecipes::FencedOutcome;
 using zkrecipes::FencingPass;
 using zkrecipes::FencingToken;
@@ -203,6 +205,33 @@ TEST_F(PostgresTest, WhatNamesNothingIsAnInvalidArgument) {
   EXPECT_EQ(GuardTable(a.get(), {"", "ledger"}, "x", "nothing").code(), Code::kInvalidArgument);
 }
 
+TEST_F(PostgresTest, AKeyOfSeveralRowsIsRefusedSinceHalfOfThemMightBeWritten) {
+  ASSERT_EQ(a.Do("INSERT INTO ledger VALUES (8, '')"), absl::OkStatus());
+  ASSERT_EQ(a.Write("newer", Pass(6)), absl::OkStatus());
+  const PostgresRow both{{"", "ledger"}, {{"balance", "10"}}, {{"note", "older"}}};
+  const absl::Status refused = UpdateFenced(a.get(), both, Pass(5));
+  EXPECT_EQ(refused.code(), Code::kInvalidArgument) << refused;
+  EXPECT_THAT(refused.message(), HasSubstr("names 2 rows of ledger"));
+  EXPECT_EQ(UpsertFenced(a.get(), both, Pass(5)).code(), Code::kInvalidArgument);
+  EXPECT_EQ(a.Ask("SELECT string_agg(note, ',' ORDER BY id) FROM ledger"), "newer,");
+}
+
+TEST_F(PostgresTest, ColumnsThatCannotHoldAFloorAreRefused) {
+  for (const char* column : {"fence bigint", "fence_shared int NOT NULL", "fence_epoch text"}) {
+    ASSERT_EQ(
+        a.Do(absl::StrCat("DROP TABLE IF EXISTS other; CREATE TABLE other (id int, ", column, ")")),
+        absl::OkStatus());
+    const absl::Status refused = AddFenceColumns(a.get(), {"", "other"});
+    EXPECT_EQ(refused.code(), Code::kInvalidArgument) << column << refused;
+    EXPECT_THAT(refused.message(), HasSubstr("other has a column fence"));
+    EXPECT_EQ(a.Ask("SELECT count(*) FROM pg_attribute WHERE attrelid = 'other'::regclass "
+                    "AND attnum > 0"),
+              "2")
+        << "nothing was added";
+  }
+  EXPECT_EQ(AddFenceColumns(a.get(), {"", "ledger"}), absl::OkStatus()) << "a second time";
+}
+
 // ---- Trigger ------------------------------------------------------------------------------------
 
 TEST_F(PostgresTest, AWriterThatForgotToShowItsPassIsRefused) {
@@ -329,6 +358,205 @@ TEST_F(PostgresTest, AUserNeedsNoRightToTheFloorsAndCannotForgeAPass) {
   EXPECT_EQ(user.Do("DELETE FROM guarded").code(), Code::kFailedPrecondition);
 }
 
+TEST_F(PostgresTest, OperatorsOfAUsersOwnMakeNoPass) {
+  Connection user = PlainUser();
+  ASSERT_EQ(a.Do("DROP SCHEMA IF EXISTS own CASCADE; CREATE SCHEMA own AUTHORIZATION plain"),
+            absl::OkStatus());
+  ASSERT_EQ(
+      user.Do("SET search_path = own, pg_catalog, public;"
+              "CREATE FUNCTION own.never(text, text) RETURNS boolean LANGUAGE sql AS "
+              "'SELECT false';"
+              "CREATE FUNCTION own.still(text, text) RETURNS text LANGUAGE sql AS "
+              "'SELECT ''mine''::text';"
+              "CREATE OPERATOR own.= (FUNCTION = own.never, LEFTARG = text, RIGHTARG = text);"
+              "CREATE OPERATOR own.<> (FUNCTION = own.never, LEFTARG = text, RIGHTARG = text);"
+              "CREATE OPERATOR own.|| (FUNCTION = own.still, LEFTARG = text, RIGHTARG = text)"),
+      absl::OkStatus());
+  EXPECT_EQ(user.Do("INSERT INTO guarded VALUES (1, 'x')").code(), Code::kFailedPrecondition);
+  ASSERT_EQ(GuardTable(a.get(), {"", "guarded"}, "guarded/", "id"), absl::OkStatus());
+  ASSERT_EQ(user.Do("BEGIN"), absl::OkStatus());
+  ASSERT_EQ(ShowPass(user.get(), "mine", Pass(5)), absl::OkStatus());
+  EXPECT_EQ(user.Do("INSERT INTO guarded VALUES (1, 'x')").code(), Code::kFailedPrecondition);
+}
+
+TEST_F(PostgresTest, EveryFunctionHasASearchPathOfItsOwn) {
+  EXPECT_EQ(a.Ask("SELECT count(*) FROM pg_proc WHERE pronamespace = 'zkrecipes'::regnamespace AND "
+                  "NOT coalesce(proconfig @> '{\"search_path=pg_catalog, pg_temp\"}', false)"),
+            "0");
+}
+
+TEST_F(PostgresTest, ASchemaThatAnotherUserHasMadeFirstIsNotUsed) {
+  Connection user = PlainUser();
+  ASSERT_EQ(a.Do("BEGIN; ALTER SCHEMA zkrecipes OWNER TO plain"), absl::OkStatus());
+  EXPECT_EQ(a.Do(zkrecipes::FencingSchema()).code(), Code::kPermissionDenied);
+  EXPECT_EQ(a.Do("ROLLBACK"), absl::OkStatus());
+}
+
+// A table with two partitions, one of them with one of its own, and a child of the old kind.
+class PartitionsTest : public PostgresTest {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(
+        a.Do("DROP TABLE IF EXISTS parts, part_7, part_x, part_y, parent, child CASCADE;"
+             "CREATE TABLE parts (id int, note text) PARTITION BY LIST (id);"
+             "CREATE TABLE part_7 PARTITION OF parts FOR VALUES IN (7);"
+             "CREATE TABLE part_x PARTITION OF parts DEFAULT PARTITION BY LIST (id);"
+             "CREATE TABLE part_y PARTITION OF part_x DEFAULT;"
+             "CREATE TABLE parent (id int, note text); CREATE TABLE child () INHERITS (parent);"
+             "DELETE FROM zkrecipes.floors"),
+        absl::OkStatus());
+  }
+  void ExpectGuarded(const std::string& resource) {
+    for (const std::string table : {"parts", "part_7", "part_x", "part_y", "parent", "child"}) {
+      const std::string sql = absl::StrCat("INSERT INTO ", table, " VALUES (7, 'x')");
+      if (table == "part_x" || table == "part_y") continue;  // 7 is not for them
+      EXPECT_EQ(a.Do(sql).code(), Code::kFailedPrecondition) << table;
+      ASSERT_EQ(a.Do("BEGIN"), absl::OkStatus());
+      ASSERT_EQ(ShowPass(a.get(), resource, Pass(5)), absl::OkStatus());
+      EXPECT_EQ(a.Do(sql), absl::OkStatus()) << table;
+      ASSERT_EQ(CommitFenced(a.get()), absl::OkStatus());
+    }
+    for (const std::string table : {"parts", "part_x", "part_y"}) {
+      EXPECT_EQ(a.Do(absl::StrCat("INSERT INTO ", table, " VALUES (8, 'x')")).code(),
+                Code::kFailedPrecondition)
+          << table;
+    }
+    for (const std::string table : {"parts", "part_7", "parent", "child"}) {
+      for (const char* sql : {"UPDATE %s SET note = 'y'", "DELETE FROM %s", "TRUNCATE %s"}) {
+        std::string text = sql;
+        text.replace(text.find("%s"), 2, table);
+        EXPECT_EQ(a.Do(text).code(), Code::kFailedPrecondition) << text;
+      }
+    }
+  }
+};
+
+TEST_F(PartitionsTest, AreGuardedWithTheTableByAnyName) {
+  for (const std::string table : {"parts", "parent"}) {
+    ASSERT_EQ(GuardTable(a.get(), {"", table}, "all"), absl::OkStatus());
+  }
+  ExpectGuarded("all");
+}
+
+TEST_F(PartitionsTest, AreGuardedWithTheTableAlsoByTheirRows) {
+  for (const std::string table : {"parts", "parent"}) {
+    ASSERT_EQ(GuardTable(a.get(), {"", table}, "row/", "id"), absl::OkStatus());
+    ASSERT_EQ(GuardTable(a.get(), {"", table}, "row/", "id"), absl::OkStatus()) << "again";
+  }
+  ExpectGuarded("row/7");
+}
+
+TEST_F(PartitionsTest, OneIsNotGuardedAloneSinceTheTableAboveWritesIt) {
+  for (const std::string table : {"part_7", "part_x", "child"}) {
+    const absl::Status refused = GuardTable(a.get(), {"", table}, "all");
+    EXPECT_EQ(refused.code(), Code::kInvalidArgument) << table << refused;
+    EXPECT_THAT(refused.message(), HasSubstr(table + " can also be written as a part of "));
+  }
+  ASSERT_EQ(a.Do("CREATE TABLE another (id int, note text); ALTER TABLE child INHERIT another"),
+            absl::OkStatus());
+  EXPECT_EQ(GuardTable(a.get(), {"", "parent"}, "all").code(), Code::kInvalidArgument)
+      << "the child has a second parent";
+  EXPECT_EQ(
+      a.Ask("SELECT count(*) FROM pg_trigger WHERE tgname LIKE 'zkrecipes%' AND tgrelid IN "
+            "('part_7'::regclass, 'part_x'::regclass, 'parent'::regclass, 'child'::regclass)"),
+      "0");
+  EXPECT_EQ(a.Do("DROP TABLE another CASCADE"), absl::OkStatus());
+}
+
+TEST_F(PostgresTest, TheKeyOfALargeRowIsReadWithoutTheRow) {
+  ASSERT_EQ(GuardTable(a.get(), {"", "guarded"}, "guarded/", "id"), absl::OkStatus());
+  ASSERT_EQ(a.Do("BEGIN"), absl::OkStatus());
+  for (int i = 1; i <= 20; ++i) {
+    ASSERT_EQ(ShowPass(a.get(), absl::StrCat("guarded/", i), Pass(5)), absl::OkStatus());
+  }
+  ASSERT_EQ(a.Do("INSERT INTO guarded SELECT i, repeat(md5(i::text), 65536) "
+                 "FROM generate_series(1, 20) AS i"),
+            absl::OkStatus());
+  ASSERT_EQ(CommitFenced(a.get()), absl::OkStatus());
+  const auto take = [&](const char* sql) {
+    EXPECT_EQ(a.Do("BEGIN"), absl::OkStatus());
+    for (int i = 1; i <= 20; ++i) {
+      EXPECT_EQ(ShowPass(a.get(), absl::StrCat("guarded/", i), Pass(5)), absl::OkStatus());
+    }
+    const absl::Time began = absl::Now();
+    EXPECT_EQ(a.Do(sql), absl::OkStatus());
+    const absl::Duration took = absl::Now() - began;
+    EXPECT_EQ(a.Do("ROLLBACK"), absl::OkStatus());
+    return took;
+  };
+  const absl::Duration judging = take("UPDATE guarded SET id = id");
+  const absl::Duration reading =
+      take("SELECT sum(length(to_jsonb(guarded) ->> 'id')) FROM guarded");
+  RecordProperty("judging_us", static_cast<int>(absl::ToInt64Microseconds(judging)));
+  RecordProperty("reading_us", static_cast<int>(absl::ToInt64Microseconds(reading)));
+  EXPECT_LT(judging * 4, reading);
+}
+
+// ---- A holder that stands still, and answers that are lost --------------------------------------
+
+TEST_F(PostgresTest, AHolderThatStandsStillInsideAStatementIsEndedByANewerOne) {
+  // What it does meanwhile, and in its first transaction or a later one.
+  for (const std::string sql : {"COPY guarded FROM STDIN", "SELECT repeat('x', 100000000)"}) {
+    ASSERT_EQ(b.Do("ROLLBACK; SET idle_in_transaction_session_timeout = 100"), absl::OkStatus());
+    Connection old(server()->address() + " application_name=old");
+    ASSERT_EQ(old.Do("BEGIN"), absl::OkStatus());
+    ASSERT_EQ(old.Do("SAVEPOINT s"), absl::OkStatus());
+    ASSERT_EQ(ShowPass(old.get(), "guarded", Pass(5)), absl::OkStatus());
+    ASSERT_EQ(PQsendQuery(old.get(), sql.c_str()), 1);
+
+    ASSERT_EQ(b.Do("SET lock_timeout = '200ms'"), absl::OkStatus());
+    EXPECT_EQ(InTransaction(b, Pass(6), "SELECT 1").code(), Code::kUnavailable);
+    const auto ended = EndHolder(b.get(), "guarded", Pass(6));
+    ASSERT_TRUE(ended.ok()) << ended.status();
+    EXPECT_EQ(*ended, 1) << sql;
+    EXPECT_EQ(InTransaction(b, Pass(6), "SELECT 1"), absl::OkStatus());
+    EXPECT_EQ(*EndHolder(b.get(), "guarded", Pass(6)), 0) << "there is none any more";
+    EXPECT_EQ(EndHolder(b.get(), "guarded", Pass(5)).status().code(), Code::kFailedPrecondition);
+    ASSERT_EQ(a.Do("DELETE FROM zkrecipes.floors"), absl::OkStatus());
+    ASSERT_EQ(GuardTable(a.get(), {"", "guarded"}, "guarded"), absl::OkStatus());
+  }
+  Connection user = PlainUser();
+  EXPECT_EQ(EndHolder(user.get(), "guarded", Pass(9)).status().code(), Code::kPermissionDenied);
+}
+
+// An operation that is not harmless twice, tried again until its end is known.
+TEST_F(PostgresTest, AnOperationWhoseCommitHadNoAnswerIsDoneOnce) {
+  ASSERT_EQ(GuardTable(a.get(), {"", "ledger"}, "ledger"), absl::OkStatus());
+  const auto spend = [&](Connection& c, const FencingPass& pass, bool answered) -> absl::Status {
+    absl::Status status = c.Do("BEGIN");
+    if (status.ok()) status = ShowPass(c.get(), "ledger", pass);
+    if (!status.ok()) return status;
+    const auto to_do = BeginOperation(c.get(), "ledger", "payment 17");
+    if (!to_do.ok()) return to_do.status();
+    if (!*to_do) return CommitFenced(c.get());
+    status = c.Do("UPDATE ledger SET balance = balance - 5 WHERE id = 7");
+    if (!status.ok() || answered) return status.ok() ? CommitFenced(c.get()) : status;
+    // The server gets the COMMIT; its answer is never read.
+    EXPECT_EQ(PQsendQuery(c.get(), "COMMIT"), 1);
+    return absl::UnavailableError("lost");
+  };
+  auto lost = std::make_unique<Connection>(server()->address());
+  EXPECT_EQ(spend(*lost, Pass(5), /*answered=*/false).code(), Code::kUnavailable);
+  EXPECT_EQ(spend(b, Pass(5), /*answered=*/true), absl::OkStatus());
+  EXPECT_EQ(a.Ask("SELECT balance FROM ledger"), "5");
+  EXPECT_EQ(spend(b, Pass(6), /*answered=*/true), absl::OkStatus()) << "the next holder";
+  EXPECT_EQ(a.Ask("SELECT balance FROM ledger"), "5");
+  EXPECT_EQ(spend(a, Pass(5), /*answered=*/true).code(), Code::kFailedPrecondition);
+}
+
+TEST_F(PostgresTest, AnOperationNeedsAPass) {
+  EXPECT_EQ(BeginOperation(a.get(), "guarded", "x").status().code(), Code::kInvalidArgument);
+  ASSERT_EQ(a.Do("BEGIN"), absl::OkStatus());
+  EXPECT_EQ(BeginOperation(a.get(), "guarded", "x").status().code(), Code::kFailedPrecondition);
+  ASSERT_EQ(a.Do("ROLLBACK; BEGIN"), absl::OkStatus());
+  ASSERT_EQ(ShowPass(a.get(), "guarded", Pass(5)), absl::OkStatus());
+  EXPECT_TRUE(*BeginOperation(a.get(), "guarded", "x"));
+  ASSERT_EQ(a.Do("ROLLBACK; BEGIN"), absl::OkStatus());
+  ASSERT_EQ(ShowPass(a.get(), "guarded", Pass(5)), absl::OkStatus());
+  EXPECT_TRUE(*BeginOperation(a.get(), "guarded", "x")) << "it was rolled back";
+  EXPECT_EQ(BeginOperation(a.get(), "guarded", "").status().code(), Code::kInvalidArgument);
+}
+
 TEST_F(PostgresTest, OnlyASuperuserOrTheTablesOwnerSwitchesTheTriggerOff) {
   Connection user = PlainUser();
   for (const char* sql : {"SET session_replication_role = replica",
@@ -356,8 +584,7 @@ TEST_F(PostgresTest, WhoMayShowAPassCanBeRestricted) {
 
 TEST_F(PostgresTest, AFloorLoadedFromADumpShowsNoPass) {
   ASSERT_EQ(a.Do("BEGIN"), absl::OkStatus());
-  ASSERT_EQ(a.Do("INSERT INTO zkrecipes.floors VALUES ('guarded', 0, 5, 0, pg_current_xact_id())"),
-            absl::OkStatus());
+  ASSERT_EQ(a.Do("UPDATE zkrecipes.floors SET shown_in = pg_current_xact_id()"), absl::OkStatus());
   EXPECT_EQ(a.Do("DELETE FROM guarded").code(), Code::kFailedPrecondition);
 }
 
@@ -378,6 +605,21 @@ TEST_F(PostgresTest, ALostConnectionIsUnavailable) {
   EXPECT_THAT(committed.message(), HasSubstr("not known whether"));
   EXPECT_EQ(b.Write("x", Pass(5)).code(), Code::kUnavailable);
   EXPECT_EQ(ShowPass(b.get(), "guarded", Pass(5)).code(), Code::kUnavailable);
+}
+
+TEST_F(PostgresTest, ACommitOutsideATransactionIsNone) {
+  ASSERT_EQ(b.Do("BEGIN"), absl::OkStatus());
+  ASSERT_EQ(ShowPass(b.get(), "guarded", Pass(5)), absl::OkStatus());
+  a.Ask(absl::StrCat("SELECT pg_terminate_backend(", PQbackendPID(b.get()), ", 30000)"));
+  PQreset(b.get());
+  EXPECT_EQ(CommitFenced(b.get()).code(), Code::kInvalidArgument)
+      << "PostgreSQL only warns that there is none, though the one before was rolled back";
+}
+
+TEST_F(PostgresTest, AResultThatIsNotTheLastOneSaysSo) {
+  EXPECT_THAT(a.Do("").message(), HasSubstr("empty"));
+  EXPECT_THAT(a.Do("COPY ledger TO STDOUT").message(), HasSubstr("COPY"));
+  EXPECT_EQ(b.Do("COPY ledger FROM STDIN").code(), Code::kInvalidArgument);
 }
 
 TEST_F(PostgresTest, AStandbyIsUnavailable) {

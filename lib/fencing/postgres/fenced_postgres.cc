@@ -14,10 +14,12 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 
-#include "lib/fencing/postgres/schema.h"
-
 namespace zkrecipes {
 namespace {
+
+constexpr char kSchema[] =
+#include "lib/fencing/postgres/fencing.sql.h"
+    ;
 
 using Result = std::unique_ptr<PGresult, decltype(&PQclear)>;
 using Values = std::vector<std::optional<std::string>>;
@@ -107,6 +109,11 @@ std::string KeyIs(Statement& statement, const PostgresRow& row) {
   return absl::StrJoin(terms, " AND ");
 }
 
+// Of several rows some might be admitted and others not: half of a write.
+std::string IsOneRow(const std::string& table, const std::string& key_is) {
+  return absl::StrCat("(SELECT count(*) FROM ", table, " AS zkr WHERE ", key_is, ") = 1");
+}
+
 // Of the floor as a statement sees it that began after the write.
 absl::Status Judge(const PGresult* floor, const FencingPass& pass) {
   FencingFloor seen;
@@ -135,7 +142,11 @@ absl::Status WhyNone(PGconn* connection, const PostgresRow& row, const FencingPa
       select.Run(absl::StrCat("SELECT fence_epoch, fence, fence_shared FROM ", table,
                               " AS zkr WHERE ", KeyIs(select, row)));
   if (!floor.ok()) return floor.status();
-  if (PQntuples(floor->get()) > 0) return Judge(floor->get(), pass);
+  if (PQntuples(floor->get()) > 1) {
+    return absl::InvalidArgumentError(absl::StrCat("the key names ", PQntuples(floor->get()),
+                                                   " rows of ", row.table.name, ", not one"));
+  }
+  if (PQntuples(floor->get()) == 1) return Judge(floor->get(), pass);
   return absl::NotFoundError(absl::StrCat("no such row in ", row.table.name));
 }
 
@@ -152,6 +163,16 @@ absl::Status PostgresStatus(const pg_result* result) {
     case PGRES_COMMAND_OK:
     case PGRES_TUPLES_OK:
       return absl::OkStatus();
+    case PGRES_COPY_IN:
+    case PGRES_COPY_OUT:
+    case PGRES_COPY_BOTH:
+    case PGRES_SINGLE_TUPLE:
+      return absl::InvalidArgumentError(
+          "PostgreSQL: the statement is under way (COPY, or single rows): judge the last result");
+    case PGRES_EMPTY_QUERY:
+      return absl::InvalidArgumentError("PostgreSQL: the statement is empty");
+    case PGRES_PIPELINE_ABORTED:
+      return absl::AbortedError("PostgreSQL: not run, since one before it in the pipeline failed");
     default:
       break;
   }
@@ -167,6 +188,20 @@ absl::Status PostgresStatus(const pg_result* result) {
 // ---- Columns ------------------------------------------------------------------------------------
 
 absl::Status AddFenceColumns(pg_conn* connection, const PostgresTable& table) {
+  // A column of that name may be there already: a NULL admits none, and an int has no room for a
+  // token, of which it would be known only by the first write.
+  Statement select(connection);
+  const std::string name = select.Parameter(select.Name(table));
+  const absl::StatusOr<Result> wrong = select.Run(absl::StrCat(
+      "SELECT attname FROM pg_catalog.pg_attribute WHERE attrelid = ", name,
+      "::regclass AND attname IN ('fence_epoch', 'fence', 'fence_shared') AND NOT attisdropped AND "
+      "NOT (attnotnull AND atttypid = 'pg_catalog.int8'::regtype)"));
+  if (!wrong.ok()) return wrong.status();
+  if (PQntuples(wrong->get()) > 0) {
+    return absl::InvalidArgumentError(absl::StrCat(table.name, " has a column ",
+                                                   PQgetvalue(wrong->get(), 0, 0),
+                                                   " already, which is not bigint NOT NULL"));
+  }
   Statement alter(connection);
   constexpr char kColumn[] = " bigint NOT NULL DEFAULT 0";
   return alter
@@ -212,7 +247,9 @@ absl::Status UpdateFenced(pg_conn* connection, const PostgresRow& row, const Fen
   for (const PostgresValue& value : row.set) {
     absl::StrAppend(&text, ", ", update.Name(value.column), " = ", update.Parameter(value.text));
   }
-  absl::StrAppend(&text, " WHERE ", KeyIs(update, row), " AND ", clauses.where);
+  const std::string key_is = KeyIs(update, row);
+  absl::StrAppend(&text, " WHERE ", key_is, " AND ", clauses.where, " AND ",
+                  IsOneRow(update.Name(row.table), key_is));
   // No row was written: stale, or not there, or in the way of another transaction. WhyNone asks.
   const absl::StatusOr<Result> result = update.Run(text);
   if (!result.ok()) return result.status();
@@ -249,7 +286,7 @@ absl::Status UpsertFenced(pg_conn* connection, const PostgresRow& row, const Fen
 
 // ---- Trigger ------------------------------------------------------------------------------------
 
-std::string FencingSchema() { return fencing::postgres::kPostgresSchema; }
+std::string FencingSchema() { return kSchema; }
 
 absl::Status GuardTable(pg_conn* connection, const PostgresTable& table,
                         const std::string& resource, const std::string& key_column) {
@@ -264,24 +301,58 @@ absl::Status GuardTable(pg_conn* connection, const PostgresTable& table,
       .status();
 }
 
-absl::Status ShowPass(pg_conn* connection, const std::string& resource, const FencingPass& pass) {
+namespace {
+
+// By itself it would be a transaction of its own, and the writes that follow would have no pass.
+absl::Status ExpectTransaction(PGconn* connection) {
+  if (PQtransactionStatus(connection) != PQTRANS_IDLE) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "the connection is not in a transaction: what it shows or commits would be nothing");
+}
+
+// `function` of the schema, with this pass for this resource.
+absl::StatusOr<Result> Call(PGconn* connection, const char* function, const std::string& resource,
+                            const FencingPass& pass) {
   if (resource.empty()) return absl::InvalidArgumentError("the resource has no name");
   if (absl::Status status = Check(pass); !status.ok()) return status;
-  // By itself it would be a transaction of its own, and the writes that follow would have no pass.
-  if (PQtransactionStatus(connection) == PQTRANS_IDLE) {
-    return absl::InvalidArgumentError(
-        "the connection is not in a transaction: the pass would end with the call");
-  }
-  Statement show(connection);
-  const std::string of = show.Parameter(resource);
-  return show
-      .Run(absl::StrCat("SELECT zkrecipes.show_pass(", of, ", ", pass.epoch, ", ",
-                        pass.token.ToString(), ", ",
-                        pass.mode == GrantMode::kShared ? "true" : "false", ")"))
-      .status();
+  Statement call(connection);
+  const std::string of = call.Parameter(resource);
+  return call.Run(absl::StrCat("SELECT zkrecipes.", function, "(", of, ", ", pass.epoch, ", ",
+                               pass.token.ToString(), ", ",
+                               pass.mode == GrantMode::kShared ? "true" : "false", ")"));
+}
+
+}  // namespace
+
+absl::Status ShowPass(pg_conn* connection, const std::string& resource, const FencingPass& pass) {
+  if (absl::Status status = ExpectTransaction(connection); !status.ok()) return status;
+  return Call(connection, "show_pass", resource, pass).status();
+}
+
+absl::StatusOr<bool> BeginOperation(pg_conn* connection, const std::string& resource,
+                                    const std::string& operation) {
+  if (absl::Status status = ExpectTransaction(connection); !status.ok()) return status;
+  Statement begin(connection);
+  const std::string of = begin.Parameter(resource), what = begin.Parameter(operation);
+  const absl::StatusOr<Result> begun =
+      begin.Run(absl::StrCat("SELECT zkrecipes.begin_operation(", of, ", ", what, ")"));
+  if (!begun.ok()) return begun.status();
+  return absl::string_view(PQgetvalue(begun->get(), 0, 0)) == "t";
+}
+
+absl::StatusOr<int> EndHolder(pg_conn* connection, const std::string& resource,
+                              const FencingPass& pass) {
+  const absl::StatusOr<Result> ended = Call(connection, "end_holder", resource, pass);
+  if (!ended.ok()) return ended.status();
+  int count = 0;
+  (void)absl::SimpleAtoi(PQgetvalue(ended->get(), 0, 0), &count);
+  return count;
 }
 
 absl::Status CommitFenced(pg_conn* connection) {
+  // PostgreSQL calls that a success, too: the transaction may have ended with a lost connection
+  // that was reset since.
+  if (absl::Status status = ExpectTransaction(connection); !status.ok()) return status;
   const Result result = Own(PQexec(connection, "COMMIT"));
   if (absl::Status status = PostgresStatus(result.get()); !status.ok()) {
     // The connection may have been lost before the server had the COMMIT, or after.
