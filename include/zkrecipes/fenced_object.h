@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 
 #include "zkrecipes/fencing_floor.h"
 
@@ -17,7 +18,7 @@ namespace [[gnu::visibility("default")]] zkrecipes {
 enum class PutResult {
   kDone,
   kNotDone,  // its condition did not hold, or another write was under way: nothing was written
-  kUnknown,  // no answer: it may have been written, or may still be
+  kUnknown,  // no answer, or not the store's last word: it may have been written, or may still be
 };
 
 // One object of a store with conditional writes, such as S3's, over the user's own client. A client
@@ -28,19 +29,24 @@ class ObjectTransport {
   // An object as the store has it.
   struct Object {
     std::string body = {};
-    std::string etag = {};  // as the store returns it, with quotes
+    std::string etag = {};  // as the store returns it, with quotes; a weak one is refused
   };
   virtual ~ObjectTransport() = default;
-  // Reads the latest version, not a cached one. NotFound: there is no such object.
+  // Reads the latest version, not a cached one. NotFound: there is no such object. Unavailable (429,
+  // 503, no answer): it is tried again.
   virtual absl::StatusOr<Object> Get() = 0;
   // Writes if the object has this etag: S3's `If-Match: ETAG`.
   virtual absl::StatusOr<PutResult> PutIfMatch(const std::string& body,
                                                const std::string& etag) = 0;
   // Writes if there is no object: S3's `If-None-Match: *`.
   virtual absl::StatusOr<PutResult> PutIfAbsent(const std::string& body) = 0;
+  // Before another try where the store did not answer or asked for fewer requests: 20 ms, and twice
+  // as long each time up to 2 s; 20 s in all of one call. Sleeps by default.
+  virtual void Pause(absl::Duration pause);
 };
 
-// The meaning of S3's answer to a conditional PutObject; `http_status` 0: there was no answer.
+// The meaning of S3's answer to a conditional PutObject; `http_status` 0: there was no answer. 408,
+// 429 and all of a server's errors are kUnknown.
 //   InvalidArgument     another 4xx: the request is wrong
 //   PermissionDenied    401 and 403
 //   Unimplemented       501: the store has no conditional writes
@@ -60,11 +66,12 @@ absl::StatusOr<PutResult> PutResultOf(int http_status);
 //
 // Errors of each call:
 //   DataLoss            the object is not one of this kind, or is damaged; it is not touched
-//   InvalidArgument     from the transport; or it returned no ETag: nothing is put unconditionally
+//   InvalidArgument     from the transport; or it returned no ETag, or a weak one, by which nothing
+//                       can be put conditionally
 //   PermissionDenied    from the transport
-//   Unavailable         the store cannot be reached, or other writers were faster 64 times. The
-//                       data may have been written, or may yet be, until the next write; another
-//                       try by the same holder does no harm
+//   Unavailable         the store could not be reached or gave no answer in 20 s of pauses, or
+//                       other writers were faster 64 times. The data may have been written, or may
+//                       yet be, until the next write; another try by the same holder does no harm
 //   Unimplemented       the store has no conditional writes
 class FencedObject {
  public:

@@ -2,9 +2,12 @@
 
 #include "zkrecipes/fenced_object.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 
 #include "lib/base/random.h"
 #include "lib/fencing/fenced_body.h"
@@ -21,16 +24,57 @@ constexpr int kTries = 64;
 // A text that must never be written: nothing here takes it for a fenced object.
 constexpr char kIgnoresConditions[] =
     "zkrecipes: this store ignores conditions, so it cannot fence\n";
-constexpr char kNoEtag[] = "\"zkrecipes-none\"";
+// As S3's look; no body has it.
+constexpr char kNoEtag[] = "\"00000000000000000000000000000000\"";
+
+constexpr absl::Duration kFirstPause = absl::Milliseconds(20);
+constexpr absl::Duration kLongestPause = absl::Seconds(2);
+constexpr absl::Duration kPatience = absl::Seconds(20);
+
+// Growing pauses, for a store that does not answer or asks for fewer requests.
+class Pauses {
+ public:
+  explicit Pauses(ObjectTransport& transport) : transport_(transport) {}
+  // False: there were enough.
+  bool Next() {
+    if (waited_ >= kPatience) return false;
+    transport_.Pause(pause_);
+    waited_ += pause_;
+    pause_ = std::min(2 * pause_, kLongestPause);
+    return true;
+  }
+  absl::StatusOr<Object> Get() {
+    auto object = transport_.Get();
+    while (absl::IsUnavailable(object.status()) && Next()) object = transport_.Get();
+    return object;
+  }
+
+ private:
+  ObjectTransport& transport_;
+  absl::Duration pause_ = kFirstPause, waited_;
+};
 
 absl::Status TooManyTries() {
   return absl::UnavailableError(
       absl::StrCat("a fenced object: in ", kTries, " tries no conditional put was done"));
 }
 
-// A put with an empty If-Match may be taken for one without a condition.
-absl::Status NoEtag() {
-  return absl::InvalidArgumentError("a fenced object: the transport gives no ETag of what it gets");
+absl::Status NoAnswer() {
+  return absl::UnavailableError(absl::StrCat("a fenced object: the store answered no put in ",
+                                             absl::FormatDuration(kPatience),
+                                             " of pauses: not known whether one was done"));
+}
+
+absl::Status CheckEtag(const Object& object) {
+  // A put with an empty If-Match may be taken for one without a condition.
+  if (object.etag.empty()) {
+    return absl::InvalidArgumentError(
+        "a fenced object: the transport gives no ETag of what it gets");
+  }
+  if (!absl::StartsWith(object.etag, "W/")) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "a fenced object: the weak ETag ", object.etag,
+      ", which If-Match never matches: something between, such as compression, has changed it"));
 }
 
 // Damage is never taken for an object without a floor.
@@ -43,13 +87,17 @@ absl::StatusOr<FencedBody> Parsed(const absl::StatusOr<Object>& object) {
 
 // `put` is one whose condition does not hold.
 template <typename Put>
-absl::Status ExpectNotDone(const char* condition, Put put) {
+absl::Status ExpectNotDone(ObjectTransport& transport, const char* condition, Put put) {
+  Pauses pauses(transport);
   for (int i = 0; i < kTries; ++i) {
     const absl::StatusOr<PutResult> result = put();
     if (!result.ok()) return result.status();
     if (*result == PutResult::kNotDone) return absl::OkStatus();
     // It proves nothing: the put may not have reached the store.
-    if (*result == PutResult::kUnknown) continue;
+    if (*result == PutResult::kUnknown) {
+      if (!pauses.Next()) return NoAnswer();
+      continue;
+    }
     return absl::UnimplementedError(
         absl::StrCat("a fenced object: the store ignores ", condition, ", so it cannot fence"));
   }
@@ -58,12 +106,14 @@ absl::Status ExpectNotDone(const char* condition, Put put) {
 
 // OK once the object holds `body`, though answers are lost.
 absl::Status PutNew(ObjectTransport& transport, const FencedBody& body) {
+  Pauses pauses(transport);
   for (int i = 0; i < kTries; ++i) {
     const auto put = transport.PutIfAbsent(fencing::WriteFencedBody(body));
     if (!put.ok()) return put.status();
     if (*put == PutResult::kDone) return absl::OkStatus();
+    if (*put == PutResult::kUnknown && !pauses.Next()) return NoAnswer();
     // The put may have been done though its answer was lost, or another one's was.
-    const auto object = transport.Get();
+    const auto object = pauses.Get();
     if (absl::IsNotFound(object.status())) continue;
     if (!object.ok()) return object.status();
     const auto there = Parsed(object);
@@ -78,12 +128,13 @@ absl::Status PutNew(ObjectTransport& transport, const FencedBody& body) {
 absl::StatusOr<FencedBody> Replace(ObjectTransport& transport, const FencingPass& pass,
                                    const std::string* data) {
   const std::string own = base::NewGuid();
+  Pauses pauses(transport);
   for (int i = 0; i < kTries; ++i) {
-    const absl::StatusOr<Object> object = transport.Get();
+    const absl::StatusOr<Object> object = pauses.Get();
     auto body = Parsed(object);
     // Its own GUID: an earlier put was done, and only the answer was lost.
     if (!body.ok() || body->write == own) return body;
-    if (object->etag.empty()) return NoEtag();
+    if (absl::Status status = CheckEtag(*object); !status.ok()) return status;
     // Judged by the floor that is replaced with this etag: if a newer holder comes in between, the
     // etag differs, nothing is put, and the next try sees that holder's floor.
     const FencingFloor floor = body->floor;
@@ -96,11 +147,14 @@ absl::StatusOr<FencedBody> Replace(ObjectTransport& transport, const FencingPass
     if (!put.ok()) return put.status();
     // Not done, or not known: the object itself tells which.
     if (*put == PutResult::kDone) return body;
+    if (*put == PutResult::kUnknown && !pauses.Next()) return NoAnswer();
   }
   return TooManyTries();
 }
 
 }  // namespace
+
+void ObjectTransport::Pause(absl::Duration pause) { absl::SleepFor(pause); }
 
 absl::StatusOr<PutResult> PutResultOf(int http_status) {
   if (http_status >= 200 && http_status < 300) return PutResult::kDone;
@@ -117,8 +171,11 @@ absl::StatusOr<PutResult> PutResultOf(int http_status) {
     default:
       break;
   }
-  // A server's error, or none at all: the put may have been done, or may still be.
-  if (http_status < 400 || http_status >= 500) return PutResult::kUnknown;
+  // A server's error, a wait that a server or proxy has given up, or no answer at all: the put may
+  // have been done, or may still be.
+  if (http_status < 400 || http_status >= 500 || http_status == 408 || http_status == 429) {
+    return PutResult::kUnknown;
+  }
   return absl::InvalidArgumentError(absl::StrCat("the object store answers ", http_status));
 }
 
@@ -126,19 +183,23 @@ FencedObject::FencedObject(std::unique_ptr<ObjectTransport> transport)
     : transport_(std::move(transport)) {}
 
 absl::Status FencedObject::Create() {
-  const auto there = transport_->Get();
+  const auto there = Pauses(*transport_).Get();
   if (there.ok()) return absl::AlreadyExistsError("a fenced object: it exists already");
   if (!absl::IsNotFound(there.status())) return there.status();
   // Before there is an object that anybody writes to: a store that ignores the condition has then
   // damaged nothing.
-  absl::Status status = ExpectNotDone(
-      "If-Match", [&] { return transport_->PutIfMatch(kIgnoresConditions, kNoEtag); });
+  const auto if_match = [&] { return transport_->PutIfMatch(kIgnoresConditions, kNoEtag); };
+  absl::Status status = ExpectNotDone(*transport_, "If-Match", if_match);
+  if (status.ok()) status = PutNew(*transport_, {.write = base::NewGuid()});
   if (!status.ok()) return status;
-  // PutIfAbsent can only be tried on an object that exists: if the store ignores that condition,
-  // the object is overwritten with a text that nothing here takes for a fenced one.
-  status = PutNew(*transport_, {.write = base::NewGuid()});
+  const auto created = Pauses(*transport_).Get();
+  if (!created.ok()) return created.status();
+  status = CheckEtag(*created);
+  // A store may refuse a put to no object, and ignore the same condition once there is one. If it
+  // does, the object is overwritten with a text that nothing here takes for a fenced one.
+  if (status.ok()) status = ExpectNotDone(*transport_, "If-Match", if_match);
   if (!status.ok()) return status;
-  return ExpectNotDone("If-None-Match",
+  return ExpectNotDone(*transport_, "If-None-Match",
                        [&] { return transport_->PutIfAbsent(kIgnoresConditions); });
 }
 
@@ -153,7 +214,7 @@ absl::StatusOr<std::string> FencedObject::Claim(const FencingPass& pass) {
 }
 
 absl::StatusOr<FencedData> FencedObject::Read() {
-  auto body = Parsed(transport_->Get());
+  auto body = Parsed(Pauses(*transport_).Get());
   if (!body.ok()) return body.status();
   return FencedData{std::move(body->data), body->floor};
 }

@@ -147,6 +147,45 @@ TEST(FencedObjectTest, AStoreThatIgnoresConditionsIsFoundOutAndNeverWrittenTo) {
   EXPECT_TRUE(absl::IsDataLoss(In(store).Write(PassWith(1), "a")));
 }
 
+TEST(FencedObjectTest, AStoreThatIgnoresIfMatchOnceThereIsAnObjectIsFoundOut) {
+  StoredObject store{.ignores_if_match = true};
+  const absl::Status created = In(store).Create();
+  EXPECT_TRUE(absl::IsUnimplemented(created)) << created;
+  EXPECT_TRUE(absl::IsDataLoss(In(store).Write(PassWith(1), "a"))) << "it is never written to";
+}
+
+TEST(FencedObjectTest, AWeakEtagIsRefusedAtOnce) {
+  StoredObject weak{.etag_prefix = "W/"};
+  const absl::Status created = In(weak).Create();
+  EXPECT_TRUE(absl::IsInvalidArgument(created)) << created;
+  EXPECT_THAT(std::string(created.message()), ::testing::HasSubstr("the weak ETag W/\""));
+  StoredObject store = ACreatedOne();
+  store.etag_prefix = "W/";
+  const size_t puts = store.puts.size();
+  EXPECT_TRUE(absl::IsInvalidArgument(In(store).Write(PassWith(1), "a")));
+  EXPECT_EQ(store.puts.size(), puts);
+}
+
+TEST(FencedObjectTest, AStoreThatIsBusyIsAskedAgainAfterGrowingPausesWithinABound) {
+  StoredObject store = ACreatedOne();
+  EXPECT_TRUE(store.pauses.empty());
+  store.busy = 5;
+  EXPECT_EQ(In(store).Write(PassWith(1), "a"), absl::OkStatus());
+  EXPECT_EQ(Puts(store, "a"), 1);
+  ASSERT_EQ(store.pauses.size(), 5u);
+  for (size_t i = 1; i < store.pauses.size(); ++i) {
+    EXPECT_EQ(store.pauses[i], 2 * store.pauses[i - 1]);
+  }
+  store.pauses.clear();
+  store.busy = 1 << 20;
+  EXPECT_TRUE(absl::IsUnavailable(In(store).Write(PassWith(1), "b")));
+  EXPECT_TRUE(absl::IsUnavailable(In(store).Create()));
+  EXPECT_LT(store.pauses.size(), 64u);
+  EXPECT_LE(*std::ranges::max_element(store.pauses), absl::Seconds(2));
+  store.busy = 0;
+  EXPECT_EQ(In(store).Read()->data, "a");
+}
+
 TEST(FencedObjectTest, AWriterOvercomesSomeConflicts) {
   StoredObject store = ACreatedOne();
   store.conflicts = 2;
@@ -174,7 +213,8 @@ TEST(FencedObjectTest, WhatIsDamagedIsNotWritten) {
 TEST(FencedObjectTest, KnowsWhatAnHttpAnswerMeans) {
   for (const int status : {200, 201, 204}) EXPECT_EQ(*PutResultOf(status), PutResult::kDone);
   for (const int status : {404, 409, 412}) EXPECT_EQ(*PutResultOf(status), PutResult::kNotDone);
-  for (const int status : {0, 307, 500, 503}) EXPECT_EQ(*PutResultOf(status), PutResult::kUnknown);
+  for (const int status : {0, 307, 408, 429, 500, 503})
+    EXPECT_EQ(*PutResultOf(status), PutResult::kUnknown);
   EXPECT_TRUE(absl::IsPermissionDenied(PutResultOf(403).status()));
   EXPECT_TRUE(absl::IsUnimplemented(PutResultOf(501).status()));
   EXPECT_TRUE(absl::IsInvalidArgument(PutResultOf(400).status()));

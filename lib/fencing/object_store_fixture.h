@@ -11,6 +11,7 @@
 
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 
 #include "zkrecipes/fenced_object.h"
 
@@ -21,7 +22,11 @@ namespace zkrecipes::fencing {
 struct StoredObject {
   std::optional<std::string> body = {};
   bool ignores_conditions = false;
+  bool ignores_if_match = false;  // of an object that exists
   bool tells_no_etag = false;
+  std::string etag_prefix = {};
+  int busy = 0;                             // so many requests are answered by 503
+  std::vector<absl::Duration> pauses = {};  // of all clients
   int conflicts = 0;  // so many puts are refused since another write is under way, as S3's 409 says
   std::vector<std::string> puts = {};            // the bodies of those that were done
   std::vector<std::function<void()>> late = {};  // requests that still are under way
@@ -60,25 +65,30 @@ class StoredObjectTransport : public ObjectTransport {
     step_();
     Arrive(before_get_);
     const auto body = object_.body;
-    const std::string etag = object_.etag();
+    const std::string etag = object_.etag_prefix + object_.etag();
+    if (object_.busy > 0 && object_.busy-- > 0) return absl::UnavailableError("503");
     Arrive(after_get_);
     if (!body) return absl::NotFoundError("no such object");
     return Object{*body, object_.tells_no_etag ? "" : etag};
   }
   absl::StatusOr<PutResult> PutIfMatch(const std::string& body, const std::string& etag) override {
     return Put([&object = object_, body, etag] {
-      return object.Put(body, object.body.has_value() && object.etag() == etag);
+      return object.Put(
+          body, object.body.has_value() && (object.ignores_if_match || object.etag() == etag));
     });
   }
   absl::StatusOr<PutResult> PutIfAbsent(const std::string& body) override {
     return Put([&object = object_, body] { return object.Put(body, !object.body.has_value()); });
   }
 
+  void Pause(absl::Duration pause) override { object_.pauses.push_back(pause); }
+
  private:
   using Request = std::function<bool()>;
 
   PutResult Put(const Request& request) {
     step_();
+    if (object_.busy > 0 && object_.busy-- > 0) return PutResult::kUnknown;
     switch (std::exchange(fault_, PutFault::kNone)) {
       case PutFault::kNone:
         return request() ? PutResult::kDone : PutResult::kNotDone;
