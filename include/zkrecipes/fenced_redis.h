@@ -4,12 +4,11 @@
 #define ZKRECIPES_FENCED_REDIS_H_
 
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
 
 #include "zkrecipes/fencing_floor.h"
+#include "zkrecipes/redis_script.h"
 
 struct redisContext;  // hiredis'
 struct redisReply;
@@ -32,14 +31,9 @@ namespace [[gnu::visibility("default")]] zkrecipes {
 // snapshot, or from an append-only file without `appendfsync always`, may lose writes, too. If that
 // is not acceptable, keep the floor in another store. A floor must not vanish before its data: give
 // it no expiry, and set maxmemory-policy to noeviction or one of volatile-*.
-struct RedisCommand {
-  // The key of a hash that this library writes (epoch, exclusive, shared: see FencingFloor). In a
-  // cluster all keys must be in its slot: give them a common {tag}.
-  std::string floor = {};
-  std::vector<std::string> keys = {};     // of the command, for a cluster and for ACLs
-  std::vector<std::string> command = {};  // its words
-};
-
+//
+// Integers inside an answer of several elements are rounded from 2^53 on, since a script's numbers
+// are doubles.
 // Frees a reply of hiredis.
 struct RedisReplyDeleter {
   void operator()(redisReply* reply) const;
@@ -47,16 +41,20 @@ struct RedisReplyDeleter {
 using RedisReply = std::unique_ptr<redisReply, RedisReplyDeleter>;
 
 // Runs the command if the pass is admitted, and returns its reply. Blocks for the server (see
-// redisSetTimeout); only one thread at a time may use a connection. A lost connection raises
-// SIGPIPE in hiredis: ignore that signal.
+// redisSetTimeout); only one thread at a time may use a connection, and all replies to commands
+// before must have been read. A lost connection raises SIGPIPE in hiredis: ignore that signal.
 //   FailedPrecondition  stale: the message names the floor
-//   InvalidArgument     the pass has no token; no floor or command is named; the keys are of
-//                       different slots; Redis refuses the command: its message. The floor may have
-//                       been raised
+//   InvalidArgument     the pass has no token; no floor or command is named, or the command has
+//                       more than 7,900 words; replies are unread: nothing was changed. The keys
+//                       are of different slots; Redis refuses the command (its message): the floor
+//                       may have been raised. Inside MULTI: it is queued, and EXEC would run it
+//   OutOfRange          the command was run. Its integer answer is of 2^53 or more, which a script
+//                       cannot return exactly: read it by a command that answers text, such as GET
 //   PermissionDenied    to this user
-//   Unavailable         the connection is lost, or timed out: connect again; it is not known
-//                       whether the command was run. Or the server cannot serve: it loads, is a
-//                       replica, is full, or another one has the slot (MOVED)
+//   Unavailable         the connection is lost, timed out, or has another command's reply in front:
+//                       connect again; it is not known whether the command was run, so repeat it
+//                       only if doing it twice is harmless (SET, not INCRBY). Or the server cannot
+//                       serve: it loads, is a replica, is full, or another one has the slot (MOVED)
 absl::StatusOr<RedisReply> RunFenced(redisContext* context, const RedisCommand& command,
                                      const FencingPass& pass);
 

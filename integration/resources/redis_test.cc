@@ -15,7 +15,6 @@
 
 #include "integration/resources/kinds.h"
 #include "integration/servers/sockets.h"
-#include "lib/fencing/redis/script.h"
 #include "zkrecipes/fenced_redis.h"
 
 namespace resources {
@@ -59,8 +58,8 @@ class RedisTest : public ::testing::Test {
 
 TEST_F(RedisTest, KnowsItsScriptByItsHash) {
   const RedisReply hash(static_cast<redisReply*>(
-      redisCommand(context_.get(), "SCRIPT LOAD %s", zkrecipes::fencing::redis::kRedisScript)));
-  EXPECT_STREQ(hash->str, zkrecipes::fencing::redis::kRedisScriptHash);
+      redisCommand(context_.get(), "SCRIPT LOAD %s", zkrecipes::FencingScript().c_str())));
+  EXPECT_EQ(hash->str, zkrecipes::FencingScriptHash());
 }
 
 TEST_F(RedisTest, GivesWhatTheCommandAnswers) {
@@ -106,9 +105,49 @@ TEST_F(RedisTest, WhatIsNoFloorAdmitsNothing) {
   EXPECT_EQ(Run({"SET", "{a}", "1"}).status().code(), Code::kInvalidArgument);
 }
 
-TEST_F(RedisTest, InsideMultiNothingIsKnown) {
+TEST_F(RedisTest, InsideMultiItIsQueuedAndExecRunsIt) {
   Do("MULTI");
-  EXPECT_EQ(Run({"SET", "{a}", "1"}).status().code(), Code::kInvalidArgument);
+  const absl::Status queued = Run({"SET", "{a}", "1"}).status();
+  EXPECT_EQ(queued.code(), Code::kInvalidArgument);
+  EXPECT_THAT(queued.message(), HasSubstr("queued, and EXEC would run it"));
+  Do("DISCARD");
+  EXPECT_EQ((*Run({"GET", "{a}"}))->type, REDIS_REPLY_NIL);
+}
+
+TEST_F(RedisTest, AnIntegerThatAScriptCannotReturnIsNoAnswerThoughTheCommandWasRun) {
+  Do("SET {a} 9007199254740990");
+  EXPECT_EQ((*Run({"INCR", "{a}"}))->integer, 9007199254740991);
+  Do("SET {a} 9007199254740992");
+  const absl::Status rounded = Run({"INCR", "{a}"}).status();
+  EXPECT_EQ(rounded.code(), Code::kOutOfRange) << rounded;
+  EXPECT_THAT(rounded.message(), HasSubstr("the command was run"));
+  EXPECT_STREQ((*Run({"GET", "{a}"}))->str, "9007199254740993");
+  Do("SET {a} -9007199254740993");
+  EXPECT_EQ(Run({"DECR", "{a}"}).status().code(), Code::kOutOfRange);
+}
+
+TEST_F(RedisTest, ACommandOfTooManyWordsIsRefusedBeforeTheFloorIsRaised) {
+  std::vector<std::string> words(7900, "x");
+  words[0] = "RPUSH", words[1] = "{a}";
+  EXPECT_EQ((*Run(words, 5))->integer, 7898);
+  words.resize(8500, "x");
+  const absl::Status refused = Run(words, 9).status();
+  EXPECT_EQ(refused.code(), Code::kInvalidArgument) << refused;
+  EXPECT_THAT(refused.message(), HasSubstr("at most 7900 words"));
+  EXPECT_TRUE(Run({"LLEN", "{a}"}, 6).ok()) << "9 was not shown";
+}
+
+TEST_F(RedisTest, RepliesThatWereNotReadAreNotTakenForItsOwn) {
+  ASSERT_TRUE(Run({"SET", "{a}", "six"}, 6).ok());
+  ASSERT_EQ(redisAppendCommand(context_.get(), "EVAL %s 0", "return {1, 'OK'}"), REDIS_OK);
+  const absl::Status unsent = Run({"SET", "{a}", "stale"}, 5).status();
+  EXPECT_EQ(unsent.code(), Code::kInvalidArgument) << unsent;
+  EXPECT_THAT(unsent.message(), HasSubstr("nothing was sent"));
+  int done = 0;
+  while (done == 0) ASSERT_EQ(redisBufferWrite(context_.get(), &done), REDIS_OK);
+  const absl::Status other = Run({"SET", "{a}", "stale"}, 5).status();
+  EXPECT_EQ(other.code(), Code::kUnavailable) << other;
+  EXPECT_THAT(other.message(), HasSubstr("not known"));
 }
 
 TEST_F(RedisTest, AUserWithoutTheRightIsDenied) {

@@ -4,50 +4,31 @@
 
 #include <hiredis/hiredis.h>
 
+#include <atomic>
 #include <cstddef>
-#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-
-#include "lib/fencing/redis/script.h"
 
 namespace zkrecipes {
 namespace {
 
-using fencing::redis::kRedisScript;
-using fencing::redis::kRedisScriptHash;
-using Words = std::vector<std::string>;
-
 absl::string_view TextOf(const redisReply& reply) { return {reply.str, reply.len}; }
 
-// Of an error that Redis answers with: its first word is the kind.
-absl::Status RedisError(absl::string_view text) {
-  const std::string message = absl::StrCat("Redis: ", text);
-  for (const char* kind : {"NOPERM", "NOAUTH", "WRONGPASS"}) {
-    if (absl::StartsWith(text, kind)) return absl::PermissionDeniedError(message);
-  }
-  for (const char* kind : {"LOADING", "READONLY", "MASTERDOWN", "NOREPLICAS", "OOM", "BUSY",
-                           "MISCONF", "TRYAGAIN", "CLUSTERDOWN", "MOVED", "ASK", "UNKILLABLE"}) {
-    if (absl::StartsWith(text, kind)) return absl::UnavailableError(message);
-  }
-  return absl::InvalidArgumentError(message);
+// A reply that is still to be read would be taken for that of the command.
+absl::Status ExpectNothingUnread(const redisContext& context) {
+  const bool unsent = context.obuf != nullptr && context.obuf[0] != '\0';
+  const redisReader* const reader = context.reader;
+  const bool unread = reader != nullptr && reader->pos < reader->len;
+  if (!unsent && !unread) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "the connection has commands appended whose replies were not read: nothing was sent");
 }
 
-// `script` is its text or its hash, as `eval` says.
-absl::StatusOr<RedisReply> Evaluate(redisContext* context, const char* eval, const char* script,
-                                    const RedisCommand& command, const FencingPass& pass) {
-  // In the order of the script's KEYS and ARGV.
-  Words words = {eval, script, absl::StrCat(command.keys.size() + 1), command.floor};
-  words.insert(words.end(), command.keys.begin(), command.keys.end());
-  words.push_back(absl::StrCat(pass.epoch));
-  words.push_back(pass.token.ToString());
-  words.push_back(pass.mode == GrantMode::kShared ? "1" : "0");
-  words.insert(words.end(), command.command.begin(), command.command.end());
+absl::StatusOr<RedisReply> Send(redisContext* context, const std::vector<std::string>& words) {
   std::vector<const char*> texts;
   std::vector<size_t> lengths;
   // With lengths, since a word may contain any byte.
@@ -63,43 +44,39 @@ absl::StatusOr<RedisReply> Evaluate(redisContext* context, const char* eval, con
       absl::StrCat("Redis: ", context->errstr, "; not known whether the command was run"));
 }
 
-std::optional<int64_t> NumberIn(const redisReply& element) {
-  int64_t number = 0;
-  if (element.type != REDIS_REPLY_STRING || !absl::SimpleAtoi(TextOf(element), &number)) {
-    return std::nullopt;
-  }
-  return number;
+bool IsKind(const redisReply& reply, int type, const char* text) {
+  return reply.type == type && absl::StartsWith(TextOf(reply), text);
 }
 
-absl::Status Refusal(const redisReply& floor, const RedisCommand& command,
-                     const FencingPass& pass) {
-  const auto epoch = NumberIn(*floor.element[1]);
-  const auto exclusive = NumberIn(*floor.element[2]);
-  const auto shared = NumberIn(*floor.element[3]);
-  // The rule once more, for its message. A floor that somebody else wrote may be no numbers.
-  FencingFloor seen = {.epoch = epoch.value_or(0),
-                       .exclusive = FencingToken(exclusive.value_or(0)),
-                       .shared = FencingToken(shared.value_or(0))};
-  absl::Status status = seen.Admit(pass);
-  if (!status.ok() && epoch && exclusive && shared) return status;
-  return absl::FailedPreconditionError(command.floor + " is not a floor: no pass is admitted");
-}
-
-absl::StatusOr<RedisReply> Read(RedisReply reply, const RedisCommand& command,
-                                const FencingPass& pass) {
-  if (reply->type == REDIS_REPLY_ERROR) return RedisError(TextOf(*reply));
-  // Inside MULTI the server answers QUEUED, and runs the script later or never.
-  const bool tells = reply->type == REDIS_REPLY_ARRAY && reply->elements > 1 &&
-                     reply->element[0]->type == REDIS_REPLY_INTEGER;
-  if (!tells) {
+absl::StatusOr<RedisReply> Read(RedisReply reply, const std::string& tag,
+                                const RedisCommand& command, const FencingPass& pass) {
+  if (reply->type == REDIS_REPLY_ERROR) return RedisErrorStatus(std::string(TextOf(*reply)));
+  if (IsKind(*reply, REDIS_REPLY_STATUS, "QUEUED")) {
     return absl::InvalidArgumentError(
-        "Redis does not answer the script: the connection is inside MULTI, or subscribed");
+        "Redis: the connection is inside MULTI: the command is queued, and EXEC would run it");
   }
-  if (reply->element[0]->integer == 0 && reply->elements == 4) {
-    return Refusal(*reply, command, pass);
+  const bool own = reply->type == REDIS_REPLY_ARRAY && reply->elements > 2 &&
+                   reply->element[0]->type == REDIS_REPLY_STRING &&
+                   TextOf(*reply->element[0]) == tag;
+  if (!own) {
+    return absl::UnavailableError(
+        "Redis: the reply is that of another command, since not all were read, or the connection "
+        "is subscribed; not known whether the command was run: connect again");
   }
-  // The command's own answer is taken out of the pair, which is freed without it.
-  return RedisReply(std::exchange(reply->element[1], nullptr));
+  std::vector<std::string> texts;
+  for (size_t i = 2; i < reply->elements; ++i) {
+    texts.push_back(std::string(TextOf(*reply->element[i])));
+  }
+  absl::Status status = FencedVerdict(reply->element[1]->integer, texts, command, pass);
+  if (!status.ok()) return status;
+  // The command's own answer is taken out of the reply, which is freed without it.
+  return RedisReply(std::exchange(reply->element[2], nullptr));
+}
+
+// Unlike every other of this process, since a connection is of one.
+std::string NewTag() {
+  static std::atomic<int64_t> last = 0;
+  return absl::StrCat("zkr", ++last);
 }
 
 }  // namespace
@@ -108,20 +85,20 @@ void RedisReplyDeleter::operator()(redisReply* reply) const { freeReplyObject(re
 
 absl::StatusOr<RedisReply> RunFenced(redisContext* context, const RedisCommand& command,
                                      const FencingPass& pass) {
-  if (command.floor.empty() || command.command.empty()) {
-    return absl::InvalidArgumentError("no floor or no command is named");
+  // By its hash, which is shorter to send than the script. A server that has restarted has
+  // forgotten it.
+  for (const char* eval : {"EVALSHA", "EVAL"}) {
+    const std::string tag = NewTag();
+    const auto words = FencedWords(eval, command, pass, tag);
+    if (!words.ok()) return words.status();
+    if (absl::Status status = ExpectNothingUnread(*context); !status.ok()) return status;
+    absl::StatusOr<RedisReply> reply = Send(context, *words);
+    if (!reply.ok()) return reply.status();
+    if (!IsKind(**reply, REDIS_REPLY_ERROR, "NOSCRIPT")) {
+      return Read(*std::move(reply), tag, command, pass);
+    }
   }
-  // On no floor at all: whether it is a pass.
-  if (absl::Status status = FencingFloor().Admit(pass); !status.ok()) return status;
-  // By its hash, which is shorter to send than the script.
-  absl::StatusOr<RedisReply> reply = Evaluate(context, "EVALSHA", kRedisScriptHash, command, pass);
-  // A server that has restarted has forgotten it.
-  if (reply.ok() && (*reply)->type == REDIS_REPLY_ERROR &&
-      absl::StartsWith(TextOf(**reply), "NOSCRIPT")) {
-    reply = Evaluate(context, "EVAL", kRedisScript, command, pass);
-  }
-  if (!reply.ok()) return reply.status();
-  return Read(*std::move(reply), command, pass);
+  return absl::UnavailableError("Redis: it knows no script");
 }
 
 }  // namespace zkrecipes

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "zkrecipes/redis_script.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+
+#include "zkrecipes/fencing_floor.h"
+
+namespace zkrecipes {
+namespace {
+
+constexpr char kScript[] =
+#include "lib/fencing/fencing.lua.h"
+    ;
+// RedisTest.KnowsItsScriptByItsHash says if it is out of date.
+constexpr char kScriptHash[] = "131531b4036f85d132c8d9f71b2b81aa841fdf5f";
+
+absl::Status Stale(const std::vector<std::string>& floor, const RedisCommand& command,
+                   const FencingPass& pass) {
+  FencingFloor seen;
+  int64_t exclusive = 0, shared = 0;
+  if (floor.size() == 3 && absl::SimpleAtoi(floor[0], &seen.epoch) &&
+      absl::SimpleAtoi(floor[1], &exclusive) && absl::SimpleAtoi(floor[2], &shared)) {
+    seen.exclusive = FencingToken(exclusive);
+    seen.shared = FencingToken(shared);
+    // The rule once more, for its message.
+    if (absl::Status status = seen.Admit(pass); !status.ok()) return status;
+  }
+  // Somebody else wrote it: it may be no numbers.
+  return absl::FailedPreconditionError(command.floor + " is not a floor: no pass is admitted");
+}
+
+}  // namespace
+
+std::string FencingScript() { return kScript; }
+std::string FencingScriptHash() { return kScriptHash; }
+
+absl::StatusOr<std::vector<std::string>> FencedWords(const std::string& eval,
+                                                     const RedisCommand& command,
+                                                     const FencingPass& pass,
+                                                     const std::string& tag) {
+  if (command.floor.empty() || command.command.empty()) {
+    return absl::InvalidArgumentError("no floor or no command is named");
+  }
+  // On no floor at all: whether it is a pass.
+  if (absl::Status status = FencingFloor().Admit(pass); !status.ok()) return status;
+  // In the order of the script's KEYS and ARGV.
+  std::vector<std::string> words = {eval, eval == "EVALSHA" ? kScriptHash : kScript,
+                                    absl::StrCat(command.keys.size() + 1), command.floor};
+  words.insert(words.end(), command.keys.begin(), command.keys.end());
+  words.push_back(absl::StrCat(pass.epoch));
+  words.push_back(pass.token.ToString());
+  words.push_back(pass.mode == GrantMode::kShared ? "1" : "0");
+  words.push_back(tag);
+  words.insert(words.end(), command.command.begin(), command.command.end());
+  return words;
+}
+
+absl::Status FencedVerdict(int64_t verdict, const std::vector<std::string>& texts,
+                           const RedisCommand& command, const FencingPass& pass) {
+  const std::string text = texts.empty() ? "" : texts[0];
+  switch (verdict) {
+    case 0:
+      return Stale(texts, command, pass);
+    case 1:
+      return absl::OkStatus();
+    case 2:
+      return absl::OutOfRangeError(absl::StrCat("Redis: the command was run; its answer, about ",
+                                                text, ", is not exact in a script"));
+    case 3:
+      return RedisErrorStatus(text);
+    default:
+      return absl::InvalidArgumentError("Redis: " + text);
+  }
+}
+
+absl::Status RedisErrorStatus(const std::string& error) {
+  const std::string message = absl::StrCat("Redis: ", error);
+  for (const char* kind : {"NOPERM", "NOAUTH", "WRONGPASS"}) {
+    if (absl::StartsWith(error, kind)) return absl::PermissionDeniedError(message);
+  }
+  for (const char* kind : {"LOADING", "READONLY", "MASTERDOWN", "NOREPLICAS", "OOM", "BUSY",
+                           "MISCONF", "TRYAGAIN", "CLUSTERDOWN", "MOVED", "ASK", "UNKILLABLE"}) {
+    if (absl::StartsWith(error, kind)) return absl::UnavailableError(message);
+  }
+  return absl::InvalidArgumentError(message);
+}
+
+}  // namespace zkrecipes
