@@ -16,7 +16,7 @@ LINK = re.compile(r"(?<=\]\()([^)#\s]+)((?:#[^)]*)?\))")
 REFERENCE = """# API reference
 
 Made from the comments of the public headers: [classes](api/annotated.html), [functions](api/namespacemembers_func.html),
-[headers](api/files.html). [The first page](README.md#using-it) says which header to begin with.
+[headers](api/files.html). [This page](headers.md) says what each header has.
 """
 
 
@@ -70,7 +70,7 @@ def main():
             to = out / place(path)
             to.parent.mkdir(parents=True, exist_ok=True)
             to.write_text(page(path, files, out))
-    (out / "reference.md").write_text(REFERENCE.replace("README.md", "index.md"))
+    (out / "reference.md").write_text(REFERENCE)
 
 
 main()

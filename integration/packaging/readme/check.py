@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Does what README.md tells a newcomer to do (and the plan of docs/operations.md): runs the commands of "The command",
-builds the first screen's program against the installed library, with the README's own lines of CMake, and runs it on
-that ensemble. Builds the server of the guarded file with zkrecipes::fencing alone, and shows it an older token.
+"""Does what README.md tells a newcomer to do: builds its first program against the installed library, with the README's
+own lines of CMake, and runs it on the ensemble that the commands of docs/zkr.md start. Builds the server of the guarded
+file with zkrecipes::fencing alone, and shows it an older token. Compares the plan of docs/operations.md.
 
 usage: check.py BUILD_DIR. (`./dev demo` and `./dev test` are what CI runs anyway.)
 """
@@ -19,7 +19,8 @@ import urllib.error
 import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-README = (ROOT / "README.md").read_text()
+README, ZKR = (ROOT / "README.md").read_text(), (ROOT / "docs/zkr.md").read_text()
+SERVERS = '"zk1:2181,zk2:2181,zk3:2181"'
 
 PROJECT = """cmake_minimum_required(VERSION 3.25)
 project(service LANGUAGES CXX)
@@ -28,10 +29,10 @@ set_target_properties(service PROPERTIES CXX_STANDARD 20)
 """
 
 
-def block(language, containing):
-    found = [b for b in re.findall(rf"```{language}\n(.*?)```", README, re.S) if containing in b]
+def block(language, containing, page=README):
+    found = [b for b in re.findall(rf"```{language}\n(.*?)```", page, re.S) if containing in b]
     if len(found) != 1:
-        sys.exit(f"README.md: {len(found)} {language} blocks contain {containing!r}, not one")
+        sys.exit(f"{len(found)} {language} blocks contain {containing!r}, not one")
     return found[0]
 
 
@@ -89,7 +90,7 @@ def check_guard(work):
 
 def run_commands(build, program, work):
     """The commands one after another in one shell, as typed; the program while the ensemble is up."""
-    commands = block("sh", "zkr ensemble start")
+    commands = block("sh", "zkr ensemble start", ZKR)
     assert "./dev build\n" in commands and "zkr ensemble stop\n" in commands
     commands = commands.replace("./dev build\n", "")  # what this very test runs on
     commands = commands.replace("$PWD/build/bin", str(build / "bin"))
@@ -114,7 +115,10 @@ def main():
         work = pathlib.Path(directory)
         run("cmake", "--install", build, "--prefix", work / "prefix")
         check_guard(work)
-        program = build_program(work, "first", block("cpp", "zkrecipes::Lock("), block("cmake", "find_package"))
+        code = block("cpp", "zkrecipes::Lock(")
+        assert SERVERS in code
+        code = "#include <cstdlib>\n" + code.replace(SERVERS, 'std::getenv("ZKR_SERVERS")')
+        program = build_program(work, "first", code, block("cmake", "find_package"))
         output = run_commands(build, program, work)
     print(output)
     for expected in (r"^token [1-9]", r"^mine; write with token [1-9]"):
