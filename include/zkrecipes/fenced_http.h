@@ -53,8 +53,8 @@ struct HttpRefusal {
 // Fencing-Token headers. Null: admitted. Otherwise
 //   412  the pass is stale; Fencing-Floor has the floor
 //   428  there is no Fencing-Token
-//   400  there are two, it is malformed, or its token is 0
-//   503  the gate's store failed: another try may succeed
+//   400  there are two, it is malformed, or its token is 0; or the key is too long
+//   503  the gate's store failed, or the gate has no place: another try may succeed
 // Call it inside the operation, under the mutex that makes the operation on that key atomic, and
 // not in a filter before it: in between, a newer holder could raise the floor and write.
 // Authenticate before: a client that shows a huge token shuts all others out.

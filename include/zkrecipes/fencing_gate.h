@@ -4,6 +4,7 @@
 #define ZKRECIPES_FENCING_GATE_H_
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -16,7 +17,7 @@ namespace [[gnu::visibility("default")]] zkrecipes {
 
 namespace [[gnu::visibility("hidden")]] internal {
 class Fence;
-class GateTable;
+class GateGroups;
 }  // namespace internal
 
 // The floor of one key. Thread-safe; may outlive its gate. A pass that raises the floor, as the
@@ -38,12 +39,30 @@ class FencingKey {
 
 // How many floors a gate keeps, and where.
 struct FencingGateOptions {
-  // How many keys have a floor of their own. Beyond that, the floors of the keys that were unused
-  // for longest fold into a common floor for all keys without their own: the highest of them. So a
-  // holder that still holds may be refused, if its first operation on a key, or the first one after
-  // max_keys other keys were used, has a token below the common floor. It must then acquire again.
-  // A key with a living FencingKey is never folded.
+  // How many keys of a group have a floor of their own. Beyond that, some fold into the group's
+  // common floor, by which the keys without their own are judged.
+  //
+  // A key is live while a FencingKey of it exists, and until max_keys / 2 other keys of its group
+  // have come (taken a place, or been refused one) since its last pass. A live key is never folded.
+  // Of the others that the gate has looked at since (each while max_keys / 2 keys come) the one
+  // with the lowest floor is folded first, and none whose floor would refuse the pass that needs
+  // the place. So, as long as the gate is open:
+  //   - a pass that is older than one that was admitted for its key is refused, folded or not;
+  //   - a holder is refused though it holds only if max_keys / 2 other keys of its group have come
+  //     since its grant, or since it last showed its pass for the key. It must then acquire again;
+  //   - a key with a token beyond all others is the last to be folded.
+  // If nothing may be folded a new key is refused with ResourceExhausted: live keys take all
+  // places, or the pass is older than those that are not live. So let there be four times as many
+  // places as there are keys in use at once.
   size_t max_keys = 1'000'000;
+
+  // Names the group of a key: the ensemble whose tokens it sees, or the tenant. Each group has
+  // max_keys places and a common floor of its own, so that it folds nothing of another's. Null: all
+  // keys are one group. It must give the same group whenever the store is opened, since a folded
+  // key's floor is its group's. Groups are kept for good: strangers must not be able to make up new
+  // ones. Called by several threads at a time.
+  std::function<std::string(const std::string& key)> group_of = {};
+
   // Null: floors live as long as the gate.
   std::unique_ptr<FloorStore> store = {};
 };
@@ -54,23 +73,32 @@ struct FencingGateOptions {
 // another one raised the floor must not act after it. Thread-safe.
 class FencingGate {
  public:
+  // Of a key, and of a group's name.
+  static constexpr size_t kMaxKeyBytes = 4000;
+
   // Loads the store, and passes its errors on.
+  //   DataLoss            the store has a key that no gate has saved
   static absl::StatusOr<std::unique_ptr<FencingGate>> Open(FencingGateOptions options = {});
   ~FencingGate();
 
-  // The same as Of(key)->Admit(pass). Finds the key under a mutex that a sixteenth of the keys
-  // share, and waits for the disk there only while another of these keys is folded.
-  // Errors: those of FencingKey::Admit.
+  // The same as Of(key)->Admit(pass), but a pass that is refused takes no place. Waits for the disk
+  // while the floor is raised, and while a key is folded to make room for this one.
+  // Errors: those of FencingKey::Admit, and
+  //   InvalidArgument     the key, or its group's name, has more than kMaxKeyBytes bytes
+  //   ResourceExhausted   there is no place for a new key: see max_keys
   absl::Status Admit(const std::string& key, const FencingPass& pass);
-  // Fails with the store's error if a floor must be folded to make room and cannot be saved.
+  // Takes a place if the key has none. Errors: those of Admit that are no answer to a pass.
   absl::StatusOr<FencingKey> Of(const std::string& key);
+  // By which a pass for the key would be judged now. Takes no place.
+  FencingFloor FloorOf(const std::string& key) const;
 
-  size_t keys() const;                // that have a floor of their own
-  FencingFloor common_floor() const;  // of all other keys
+  size_t keys() const;  // that have a floor of their own
+  // Of all other keys of the group.
+  FencingFloor common_floor(const std::string& group = "") const;
 
  private:
-  explicit FencingGate(std::unique_ptr<internal::GateTable> table);
-  const std::unique_ptr<internal::GateTable> table_;
+  explicit FencingGate(std::unique_ptr<internal::GateGroups> groups);
+  const std::unique_ptr<internal::GateGroups> groups_;
 };
 
 }  // namespace zkrecipes

@@ -163,13 +163,10 @@ std::optional<HttpRefusal> AdmitRequest(FencingKey& key, const std::vector<std::
 
 std::optional<HttpRefusal> AdmitRequest(FencingGate& gate, const std::string& key,
                                         const std::vector<std::string>& values) {
-  // First: a request that is refused anyway gets no place in the gate, which would let a client
-  // without a pass fill it.
+  // First: a client that shows no pass gets no place in the gate, nor does one whose pass is stale.
   const auto pass = OnlyPass(values);
   if (const auto* refusal = std::get_if<HttpRefusal>(&pass)) return *refusal;
-  auto of = gate.Of(key);
-  if (!of.ok()) return RefusalOf(of.status(), [] { return FencingFloor(); });
-  return RefusalOf(of->Admit(std::get<FencingPass>(pass)), [&of] { return of->floor(); });
+  return RefusalOf(gate.Admit(key, std::get<FencingPass>(pass)), [&] { return gate.FloorOf(key); });
 }
 
 absl::Status CheckHttpAnswer(int status, const std::string& floor) {

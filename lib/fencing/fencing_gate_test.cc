@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -15,45 +16,16 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 
+#include "lib/fencing/floor_store_fixture.h"
+
 namespace zkrecipes {
 namespace {
+
+using fencing::Memory;
 
 FencingPass Holder(int64_t token) { return {.token = FencingToken(token)}; }
 
 std::unique_ptr<FencingGate> GateFor(size_t keys) { return *FencingGate::Open({.max_keys = keys}); }
-
-// Remembers, fails when told to, and counts.
-class Memory : public FloorStore {
- public:
-  struct Kept {
-    std::map<std::string, FencingFloor> floors;
-    int saves = 0;
-    bool fails = false;
-    bool forget_fails = false;
-    std::function<void()> while_saving = [] {};
-  };
-  explicit Memory(Kept& kept) : kept_(kept) {}
-  absl::Status Load(
-      absl::FunctionRef<void(const std::string&, const FencingFloor&)> each) override {
-    for (const auto& [key, floor] : kept_.floors) each(key, floor);
-    return absl::OkStatus();
-  }
-  absl::Status Save(const std::string& key, const FencingFloor& floor) override {
-    if (kept_.fails) return absl::UnavailableError("the disk is full");
-    ++kept_.saves;
-    kept_.while_saving();
-    kept_.floors[key] = floor;
-    return absl::OkStatus();
-  }
-  absl::Status Forget(const std::string& key) override {
-    if (kept_.forget_fails) return absl::UnavailableError("the disk is full");
-    kept_.floors.erase(key);
-    return absl::OkStatus();
-  }
-
- private:
-  Kept& kept_;
-};
 
 std::unique_ptr<FencingGate> GateOn(Memory::Kept& kept, size_t keys = 1000) {
   return *FencingGate::Open({.max_keys = keys, .store = std::make_unique<Memory>(kept)});
@@ -155,6 +127,116 @@ TEST(FencingGate, KeepsAKeyThatTheStoreCannotForget) {
   }
 }
 
+TEST(FencingGate, AKeyIsJudgedBeforeItIsKept) {
+  Memory::Kept kept;
+  const auto gate = GateOn(kept);
+  for (const size_t bytes : {FencingGate::kMaxKeyBytes + 1, size_t{30'000}}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(gate->Admit(std::string(bytes, 'k'), Holder(7))));
+    EXPECT_TRUE(absl::IsInvalidArgument(gate->Of(std::string(bytes, 'k')).status()));
+  }
+  EXPECT_TRUE(absl::IsInvalidArgument(gate->Admit("k", Holder(0))));
+  EXPECT_EQ(gate->keys(), 0u);
+  EXPECT_EQ(kept.saves, 0);
+  EXPECT_EQ(gate->Admit(std::string(FencingGate::kMaxKeyBytes, 'k'), Holder(7)), absl::OkStatus());
+}
+
+TEST(FencingGate, RefusesAStoreOfAnotherKind) {
+  Memory::Kept kept;
+  kept.floors["another's"] = {};
+  auto gate = FencingGate::Open({.store = std::make_unique<Memory>(kept)});
+  EXPECT_TRUE(absl::IsDataLoss(gate.status())) << gate.status();
+}
+
+TEST(FencingGate, WhatIsStaleTakesNoPlace) {
+  const auto gate = GateFor(16);
+  for (int64_t i = 1; i <= 100; ++i) (void)gate->Admit(absl::StrCat(i), Holder(1000 + i));
+  const FencingFloor common = gate->common_floor();
+  ASSERT_GT(common.exclusive, FencingToken(1000));
+  for (int64_t i = 1; i <= 1000; ++i) {
+    EXPECT_TRUE(absl::IsFailedPrecondition(gate->Admit(absl::StrCat("new ", i), Holder(1000))));
+  }
+  EXPECT_EQ(gate->common_floor(), common);
+  EXPECT_EQ(gate->FloorOf("100").exclusive, FencingToken(1100)) << "it has its place still";
+}
+
+TEST(FencingGate, AFloodOfOldTokensRaisesTheCommonFloorOverNobody) {
+  const auto gate = GateFor(1000);
+  ASSERT_EQ(gate->Admit("live", Holder(1000)), absl::OkStatus());
+  for (int64_t i = 1; i <= 20'000; ++i) (void)gate->Admit(absl::StrCat("new ", i), Holder(1));
+  EXPECT_LE(gate->common_floor().exclusive, FencingToken(1));
+  EXPECT_EQ(gate->Admit("late", Holder(900)), absl::OkStatus());
+  EXPECT_EQ(gate->Admit("live", Holder(1000)), absl::OkStatus());
+  EXPECT_TRUE(absl::IsFailedPrecondition(gate->Admit("live", Holder(999))));
+}
+
+TEST(FencingGate, ATokenBeyondAllOthersIsFoldedLast) {
+  const auto gate = GateFor(16);
+  constexpr int64_t kGreatest = std::numeric_limits<int64_t>::max();
+  ASSERT_EQ(gate->Admit("forged", Holder(kGreatest)), absl::OkStatus());
+  for (int64_t i = 1; i <= 1000; ++i) {
+    ASSERT_EQ(gate->Admit(absl::StrCat(i), Holder(i)), absl::OkStatus()) << i;
+  }
+  EXPECT_TRUE(absl::IsFailedPrecondition(gate->Admit("forged", Holder(kGreatest - 1))));
+}
+
+// Tokens of two ensembles say nothing about each other.
+TEST(FencingGate, AGroupFoldsNothingOfAnothers) {
+  Memory::Kept kept;
+  const auto open = [&kept] {
+    return *FencingGate::Open({.max_keys = 16,
+                               .group_of = [](const std::string& key) { return key.substr(0, 1); },
+                               .store = std::make_unique<Memory>(kept)});
+  };
+  auto gate = open();
+  for (int64_t i = 1; i <= 200; ++i) {
+    ASSERT_EQ(gate->Admit(absl::StrCat("a/", i), Holder(i)), absl::OkStatus());
+    ASSERT_EQ(gate->Admit(absl::StrCat("b/", i), Holder(1'000'000 + i)), absl::OkStatus());
+  }
+  for (const bool restarted : {false, true}) {
+    if (restarted) gate = open();
+    EXPECT_LT(gate->common_floor("a").exclusive, FencingToken(200));
+    EXPECT_GT(gate->common_floor("b").exclusive, FencingToken(1'000'000));
+    EXPECT_EQ(gate->common_floor(""), FencingFloor());
+    EXPECT_EQ(gate->Admit("a/new", Holder(201)), absl::OkStatus());
+    EXPECT_TRUE(absl::IsFailedPrecondition(gate->Admit("a/2", Holder(1))));
+    EXPECT_TRUE(absl::IsFailedPrecondition(gate->Admit("b/2", Holder(201))));
+  }
+}
+
+TEST(FencingGate, RefusesANewKeyRatherThanFoldOneThatIsLive) {
+  const auto gate = GateFor(4);
+  std::vector<FencingKey> held;
+  for (int64_t i = 1; i <= 4; ++i) {
+    held.push_back(*gate->Of(absl::StrCat(i)));
+    ASSERT_EQ(held.back().Admit(Holder(i)), absl::OkStatus());
+  }
+  EXPECT_TRUE(absl::IsResourceExhausted(gate->Admit("new", Holder(5))));
+  EXPECT_TRUE(absl::IsResourceExhausted(gate->Of("new").status()));
+  EXPECT_EQ(gate->keys(), 4u);
+  held.clear();
+  EXPECT_EQ(gate->Admit("new", Holder(5)), absl::OkStatus());
+  EXPECT_EQ(gate->common_floor().exclusive, FencingToken(1));
+}
+
+// A holder whose key was folded, with the common floor itself for its token: its new place must
+// outlive a restart, since the common floor may be above it by then.
+TEST(FencingGate, AHolderThatComesBackAfterItsKeyWasFoldedHasAPlaceAgain) {
+  Memory::Kept kept;
+  const auto gate = GateOn(kept, 4);
+  const auto admit = [&gate](const std::string& key, int64_t token) {
+    EXPECT_EQ(gate->Admit(key, Holder(token)), absl::OkStatus()) << key;
+    return gate->common_floor().exclusive.value();
+  };
+  for (const char* key : {"a", "b"}) EXPECT_EQ(admit(key, 1), 0);
+  for (const char* key : {"c", "d"}) EXPECT_EQ(admit(key, 5), 0);
+  EXPECT_EQ(admit("e", 6), 1);
+  const std::string folded = kept.floors.contains("ka") ? "b" : "a";
+  EXPECT_EQ(admit(folded, 1), 1);
+  EXPECT_EQ(admit("f", 7), 5);
+  EXPECT_EQ(admit(folded, 1), 5);
+  EXPECT_EQ(GateOn(kept, 4)->Admit(folded, Holder(1)), absl::OkStatus());
+}
+
 TEST(FencingGate, AKeyInUseNeverWaitsForAnothersPassToBeSaved) {
   Memory::Kept kept;
   const auto gate = GateOn(kept);
@@ -214,6 +296,47 @@ TEST(FencingGate, OrdersWhatThreadsShowAtOnce) {
   EXPECT_GT(floor.epoch, 10);
   EXPECT_EQ(floor.epoch, known.epoch);
   EXPECT_GE(floor.exclusive, known.exclusive);
+}
+
+// While keys are folded, come back and are folded again.
+TEST(FencingGate, OrdersWhatThreadsShowOfManyKeys) {
+  constexpr int kKeys = 64;
+  Memory::Kept kept;
+  const auto gate = GateOn(kept, 16);
+  std::mutex mutex;
+  std::vector<FencingFloor> known(kKeys);
+  std::atomic<int> wrong = 0, admitted = 0;
+  std::atomic<int64_t> tokens = 1;
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int64_t i = 1; i <= 10'000; ++i) {
+        const size_t key = static_cast<size_t>(i * (2 * t + 1) + t) % kKeys;
+        const FencingPass pass = Holder(std::max<int64_t>(++tokens - (i % 5) * 20, 1));
+        FencingFloor before;
+        {
+          const std::lock_guard lock(mutex);
+          before = known[key];
+        }
+        if (!gate->Admit(absl::StrCat(key), pass).ok()) continue;
+        ++admitted;
+        if (!before.Admit(pass).ok()) ++wrong;
+        const std::lock_guard lock(mutex);
+        (void)known[key].Admit(pass);
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_GT(admitted, 1000);
+  const auto again = GateOn(kept, 16);
+  for (size_t key = 0; key < kKeys; ++key) {
+    const int64_t older = known[key].exclusive.value() - 1;
+    if (older > 0) {
+      EXPECT_TRUE(absl::IsFailedPrecondition(again->Admit(absl::StrCat(key), Holder(older))))
+          << key;
+    }
+  }
 }
 
 }  // namespace

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/fencing/gate_group.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace zkrecipes::fencing {
+namespace {
+
+// For each new key. So each key is looked at once while max_keys / 4 others come.
+constexpr int kLooks = 4;
+constexpr int kMostLooks = 64;  // while nothing is idle
+// A store may have more keys than there is room for. The first new key does not wait until all of
+// these are folded.
+constexpr int kMostFolds = 4;
+
+}  // namespace
+
+// Restored keys count as idle: in a group that is full, new keys would wait else until max_keys / 2
+// of them were refused.
+GateGroup::GateGroup(std::shared_ptr<SharedStore> store, const std::string& name, size_t max_keys)
+    : store_(std::move(store)),
+      max_keys_(std::max<size_t>(max_keys, 1)),
+      common_(store_, StoredCommon(name), {}),
+      arrivals_(static_cast<int64_t>(max_keys_ / 2)) {}
+
+void GateGroup::Restore(const std::string& key, const FencingFloor& floor) {
+  base::MutexLock lock(mutex_);
+  const auto [entry, added] = slots_.try_emplace(
+      key, Slot{std::make_shared<internal::Fence>(store_, StoredKey(key), floor)});
+  if (added) MakeIdle(*entry);
+}
+
+absl::Status GateGroup::Admit(const std::string& key, const FencingPass& pass) {
+  const auto place = Find(key, &pass);
+  // A new place is saved even if the common floor stands for it now, as that of a holder whose key
+  // was folded: after a restart the common floor may have been raised above it.
+  return place.ok() ? place->fence->Admit(pass, place->anew) : place.status();
+}
+
+absl::StatusOr<GateGroup::FencePointer> GateGroup::Of(const std::string& key) {
+  auto place = Find(key, nullptr);
+  if (!place.ok()) return place.status();
+  return std::move(place->fence);
+}
+
+absl::StatusOr<GateGroup::Place> GateGroup::Find(const std::string& key, const FencingPass* pass) {
+  for (int folds = 0;; ++folds) {
+    {
+      base::MutexLock lock(mutex_);
+      if (const auto it = slots_.find(key); it != slots_.end()) return Place{Use(*it)};
+      // While the key itself is folded, neither its own floor nor the common one stands for it.
+      if (folding_.empty() || folding_.key() != key) {
+        const FencingFloor common = common_.floor();
+        if (pass != nullptr) {
+          absl::Status status = FencingFloor(common).Admit(*pass);
+          if (!status.ok()) return status;  // what is stale takes no place
+        }
+        // The key may be one that was folded: it begins with the common floor. That is raised under
+        // folds_ only, and only by another key's floor, which this key does without.
+        if (slots_.size() < max_keys_ || folds >= kMostFolds) {
+          return Place{Insert(key, common), /*anew=*/true};
+        }
+      }
+    }
+    base::MutexLock one_at_a_time(folds_);
+    if (absl::Status status = FoldOne(pass); !status.ok()) return status;
+  }
+}
+
+GateGroup::FencePointer GateGroup::Use(Entry& entry) {
+  Slot& slot = entry.second;
+  slot.last_used = arrivals_;
+  if (std::exchange(slot.idle, false)) {
+    idle_.erase({RankOf(slot), &entry});
+    line_.push_back(&entry);
+  }
+  return slot.fence;
+}
+
+GateGroup::FencePointer GateGroup::Insert(const std::string& key, const FencingFloor& floor) {
+  auto fence = std::make_shared<internal::Fence>(store_, StoredKey(key), floor);
+  line_.push_back(&*slots_.try_emplace(key, Slot{fence, ++arrivals_}).first);
+  for (int looks = 0; looks < kLooks; ++looks) LookAtFirstInLine();
+  return fence;
+}
+
+// The common floor first: a crash in between leaves both. The store must have forgotten the key
+// before the common floor stands for it: a pass that this admits may raise nothing, so nothing is
+// saved, and a restart would go back to the key's own, lower floor.
+absl::Status GateGroup::FoldOne(const FencingPass* pass) {
+  FencePointer fence;
+  {
+    base::MutexLock lock(mutex_);
+    if (slots_.size() < max_keys_) return absl::OkStatus();  // another thread made room
+    Entry* const victim = TakeVictim(pass);
+    if (victim == nullptr) {
+      ++arrivals_;
+      return absl::ResourceExhaustedError(
+          absl::StrCat("all ", slots_.size(), " keys are in use, or have seen later grants"));
+    }
+    fence = victim->second.fence;
+    folding_ = slots_.extract(victim->first);
+  }
+  absl::Status status = common_.RaiseTo(fence->floor());
+  if (status.ok()) status = store_->Forget(fence->key());
+  base::MutexLock lock(mutex_);
+  if (status.ok()) {
+    folding_ = {};
+  } else {
+    MakeIdle(*slots_.insert(std::move(folding_)).position);
+  }
+  return status;
+}
+
+GateGroup::Entry* GateGroup::TakeVictim(const FencingPass* pass) {
+  for (int looks = idle_.empty() ? kMostLooks : 0; looks > 0; --looks) LookAtFirstInLine();
+  if (idle_.empty()) return nullptr;
+  Entry* const lowest = idle_.begin()->second;
+  if (!MayFold(*lowest->second.fence, pass)) return nullptr;
+  idle_.erase(idle_.begin());
+  return lowest;
+}
+
+void GateGroup::LookAtFirstInLine() {
+  if (line_.empty()) return;
+  Entry* const entry = line_.front();
+  line_.pop_front();
+  if (IsLive(entry->second)) {
+    line_.push_back(entry);
+  } else {
+    MakeIdle(*entry);
+  }
+}
+
+void GateGroup::MakeIdle(Entry& entry) {
+  entry.second.idle = true;
+  idle_.emplace(RankOf(entry.second), &entry);
+}
+
+// Who folds for a pass that is not known yet leaves the highest of the idle floors, which may be a
+// token that nobody else will reach.
+bool GateGroup::MayFold(const internal::Fence& fence, const FencingPass* pass) const {
+  if (pass == nullptr) return idle_.size() > 1;
+  return Joined(common_.floor(), fence.floor()).Admit(*pass).ok();
+}
+
+// A pointer is copied only under mutex_, so a count of one stays one while this is held. The count
+// is read without an order, and the floor after it all the same is that of the last FencingKey: who
+// raised it did so under the fence's mutex, and let go of the pointer afterwards. Either that came
+// before the floor is read under the same mutex, and is seen. Or it comes after, and then the
+// reading of the count, which is before the mutex is unlocked, comes before the pointer is let go
+// of and cannot see that.
+bool GateGroup::IsLive(const Slot& slot) const {
+  return slot.fence.use_count() > 1 ||
+         arrivals_ - slot.last_used < static_cast<int64_t>(max_keys_ / 2);
+}
+
+GateGroup::Rank GateGroup::RankOf(const Slot& slot) {
+  const FencingFloor floor = slot.fence->floor();
+  return {floor.epoch, std::max(floor.exclusive, floor.shared)};
+}
+
+FencingFloor GateGroup::FloorOf(const std::string& key) const {
+  base::MutexLock lock(mutex_);
+  if (const auto it = slots_.find(key); it != slots_.end()) return it->second.fence->floor();
+  const bool folding = !folding_.empty() && folding_.key() == key;
+  return folding ? folding_.mapped().fence->floor() : common_.floor();
+}
+
+size_t GateGroup::keys() const {
+  base::MutexLock lock(mutex_);
+  return slots_.size();
+}
+
+}  // namespace zkrecipes::fencing
