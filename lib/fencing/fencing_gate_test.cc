@@ -11,6 +11,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -216,6 +217,31 @@ TEST(FencingGate, RefusesANewKeyRatherThanFoldOneThatIsLive) {
   held.clear();
   EXPECT_EQ(gate->Admit("new", Holder(5)), absl::OkStatus());
   EXPECT_EQ(gate->common_floor().exclusive, FencingToken(1));
+}
+
+TEST(FencingGate, RefusesAnOldPassRatherThanFoldWhatWouldShutItOut) {
+  const auto gate = GateFor(16);
+  for (int64_t i = 1; i <= 16; ++i) (void)gate->Admit(absl::StrCat(i), Holder(1000 + i));
+  EXPECT_TRUE(absl::IsResourceExhausted(gate->Admit("old", Holder(5))));
+  EXPECT_EQ(gate->common_floor(), FencingFloor());
+  EXPECT_EQ(gate->Admit("new", Holder(1017)), absl::OkStatus());
+}
+
+// Its own floor is gone by then, and the common one is not yet raised.
+TEST(FencingGate, AStalePassForAKeyThatIsBeingFoldedIsRefused) {
+  Memory::Kept kept;
+  const auto gate = GateOn(kept, 1);
+  ASSERT_EQ(gate->Admit("folded", Holder(10)), absl::OkStatus());
+  absl::Status stale;
+  std::jthread other;
+  kept.while_saving = [&, once = true]() mutable {
+    if (!std::exchange(once, false)) return;
+    other = std::jthread([&] { stale = gate->Admit("folded", Holder(5)); });
+    for (int i = 0; i < 10'000 && gate->keys() == 0; ++i) std::this_thread::yield();
+  };
+  EXPECT_EQ(gate->Admit("new", Holder(11)), absl::OkStatus());
+  other.join();
+  EXPECT_TRUE(absl::IsFailedPrecondition(stale)) << stale;
 }
 
 // A holder whose key was folded, with the common floor itself for its token: its new place must

@@ -164,8 +164,8 @@ std::vector<Method> Methods() {
   const Codes change = {kInvalidArgument, kFailedPrecondition};
   const Codes observe = With(create, {kPermissionDenied, kUnauthenticated});
   const Codes judge = {kInvalidArgument, kFailedPrecondition};
-  const Codes load = {kUnavailable};
-  const Codes save = {kUnavailable, kInvalidArgument};
+  const Codes load = {kUnavailable, kDataLoss};
+  const Codes save = {kUnavailable, kInvalidArgument, kResourceExhausted};
   const Codes judge_and_save = With(judge, save);
   const Codes file_read = {kInvalidArgument, kNotFound, kUnavailable, kDataLoss};
   const Codes file_write = With(file_read, {kFailedPrecondition});
