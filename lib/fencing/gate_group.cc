@@ -54,21 +54,22 @@ absl::StatusOr<GateGroup::Place> GateGroup::Find(const std::string& key, const F
       if (const auto it = slots_.find(key); it != slots_.end()) return Place{Use(*it)};
       // While the key itself is folded, neither its own floor nor the common one stands for it.
       if (folding_.empty() || folding_.key() != key) {
-        const FencingFloor common = common_.floor();
-        if (pass != nullptr) {
-          absl::Status status = FencingFloor(common).Admit(*pass);
-          if (!status.ok()) return status;  // what is stale takes no place
-        }
-        // The key may be one that was folded: it begins with the common floor. That is raised under
-        // folds_ only, and only by another key's floor, which this key does without.
+        // What is stale takes no place.
+        if (absl::Status status = JudgeByCommon(pass); !status.ok()) return status;
+        // The key may be one that was folded: it begins with the common floor. If that is raised
+        // meanwhile, it is by another key's floor, which this key does without.
         if (slots_.size() < max_keys_ || folds >= kMostFolds) {
-          return Place{Insert(key, common), /*anew=*/true};
+          return Place{Insert(key, common_.floor()), /*anew=*/true};
         }
       }
     }
     base::MutexLock one_at_a_time(folds_);
-    if (absl::Status status = FoldOne(pass); !status.ok()) return status;
+    if (absl::Status status = FoldOneFor(key, pass); !status.ok()) return status;
   }
+}
+
+absl::Status GateGroup::JudgeByCommon(const FencingPass* pass) const {
+  return pass == nullptr ? absl::OkStatus() : common_.floor().Admit(*pass);
 }
 
 GateGroup::FencePointer GateGroup::Use(Entry& entry) {
@@ -91,11 +92,13 @@ GateGroup::FencePointer GateGroup::Insert(const std::string& key, const FencingF
 // The common floor first: a crash in between leaves both. The store must have forgotten the key
 // before the common floor stands for it: a pass that this admits may raise nothing, so nothing is
 // saved, and a restart would go back to the key's own, lower floor.
-absl::Status GateGroup::FoldOne(const FencingPass* pass) {
+absl::Status GateGroup::FoldOneFor(const std::string& key, const FencingPass* pass) {
   FencePointer fence;
   {
     base::MutexLock lock(mutex_);
-    if (slots_.size() < max_keys_) return absl::OkStatus();  // another thread made room
+    // Another thread may have made room, or taken the place, or raised the common floor.
+    if (slots_.size() < max_keys_ || slots_.contains(key)) return absl::OkStatus();
+    if (absl::Status status = JudgeByCommon(pass); !status.ok()) return status;
     Entry* const victim = TakeVictim(pass);
     if (victim == nullptr) {
       ++arrivals_;

@@ -62,12 +62,14 @@ class GateGroup {
   // The key's place, which it takes if it has none. `pass`: what the caller will show, or null.
   absl::StatusOr<Place> Find(const std::string& key, const FencingPass* pass)
       ABSL_LOCKS_EXCLUDED(folds_, mutex_);
+  // Whether the common floor, which only grows, admits a pass.
+  absl::Status JudgeByCommon(const FencingPass* pass) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   FencePointer Use(Entry& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   FencePointer Insert(const std::string& key, const FencingFloor& floor)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  absl::Status FoldOne(const FencingPass* pass) ABSL_EXCLUSIVE_LOCKS_REQUIRED(folds_)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status FoldOneFor(const std::string& key, const FencingPass* pass)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(folds_) ABSL_LOCKS_EXCLUDED(mutex_);
   // Null: nothing may be folded. Otherwise it is in neither line_ nor idle_ any more.
   Entry* TakeVictim(const FencingPass* pass) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void LookAtFirstInLine() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
