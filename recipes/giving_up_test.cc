@@ -125,6 +125,21 @@ TEST_F(GivingUpInMemoryTest, ATryThatOnlyWaitsForALockDelaySaysSoAndIsBusy) {
   EXPECT_TRUE(user->holds());
 }
 
+TEST_F(GivingUpInMemoryTest, ATryIsBusyThoughItsDeadlineComesJustBehindALockDelay) {
+  auto holder = Start();
+  holder->lock_options.lock_delay = absl::Minutes(1);
+  Acquire(*holder);
+  Expire(*holder);
+  auto user = Start();
+  Begin(*user, {.lock_delay = absl::Minutes(1), .try_only = true},
+        {absl::Minutes(1) + absl::Milliseconds(20)});
+  PassTime(absl::Minutes(1) - absl::Milliseconds(20));
+  user->host->set_network(Host::Network::kSilent);  // its listing is not answered any more
+  PassTime(absl::Milliseconds(40));
+  ASSERT_EQ(user->answers, 1);
+  EXPECT_TRUE(IsBusy(user->result->status())) << user->result->status();
+}
+
 TEST_F(GivingUpInMemoryTest, ACancelledWaitSaysForHowManyAtMost) {
   auto holder = StartHolder();
   auto second = StartWaiter();

@@ -201,6 +201,30 @@ TEST_F(LeaseFormsTest, AReleaseIsNotConfirmedByTheEndOfItsSession) {
   EXPECT_EQ(process->lease().end_reason(), LeaseEnd::kReleased);
 }
 
+// The same rule in both, for a session that expires while its client is closing.
+TEST_F(LeaseFormsTest, ACloseIsConfirmedByAnExpiryNoMoreThanARelease) {
+  for (const bool holds : {false, true}) {
+    auto process = Start();
+    if (holds) Acquire(*process);
+    process->host->set_network(Host::Network::kDown);
+    if (holds) CoRelease(process->lease(), absl::Hours(1));
+    const auto closed = std::make_shared<base::OneShot<absl::Status>>();
+    internal::ClientAccess::Core(*process->client)->Close(closed);
+    PassTime(absl::Seconds(1));
+    Expire(*process);
+    process->host->set_network(Host::Network::kUp);
+    PassTime(absl::Seconds(5));
+    if (!holds) {
+      EXPECT_EQ(closed->Take({}), absl::OkStatus());
+      continue;
+    }
+    EXPECT_EQ(Answer(), StatusCode::kDeadlineExceeded);
+    const absl::Status status = *closed->Take({});
+    EXPECT_EQ(status.code(), StatusCode::kDeadlineExceeded) << status;
+    EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("1 node(s) was not confirmed"));
+  }
+}
+
 TEST_F(LeaseFormsTest, AVerificationThatFindsNoNodeEndsTheLeaseBeforeItAnswers) {
   LockUser process;
   memory::Start(simulation_, process, {.executor = InlineExecutor()});

@@ -170,5 +170,30 @@ TEST_F(UndeletableNodeTest, RefusedAcquiresDoNotPileUpNodesBesideALease) {
   EXPECT_THAT(Queue(), IsEmpty());
 }
 
+TEST_F(UndeletableNodeTest, AReleaseIsConfirmedByTheConfirmedEndOfItsSession) {
+  MakePath(kRead + kCreate);
+  for (const bool closed : {false, true}) {
+    auto user = StartHolder();
+    LockUser other = Beside(*user);
+    AcquireOther(other);
+    simulation_.RunUntilIdle();
+    std::vector<absl::Status> released;
+    const auto release = [&] {
+      std::move(user->lease()).ReleaseAsync({}, [&](absl::Status s) { released.push_back(s); });
+      PassTime(absl::Milliseconds(100));
+    };
+    release();
+    const auto outcome = std::make_shared<base::OneShot<absl::Status>>();
+    if (closed) internal::ClientAccess::Core(*user->client)->Close(outcome);
+    if (!closed) other.result.reset();
+    PassTime(absl::Milliseconds(100));
+    EXPECT_THAT(Queue(), IsEmpty());
+    release();
+    ASSERT_THAT(released, SizeIs(2));
+    EXPECT_EQ(released.front().code(), StatusCode::kPermissionDenied);
+    EXPECT_EQ(released.back(), absl::OkStatus()) << closed;
+  }
+}
+
 }  // namespace
 }  // namespace zkrecipes::testing::memory

@@ -126,7 +126,7 @@ class [[nodiscard]] Lease {
   //   Aborted           the lease had been lost before (the message says why)
   //   DeadlineExceeded, Cancelled   not confirmed in time: the deletion goes on in the background,
   //                     until it is confirmed or the session has ended. DeadlineExceeded also if
-  //                     the session ended first: then the node goes with it
+  //                     the session expired first: then the node goes with it
   //   PermissionDenied  the ACL forbids it: the node goes with its session, which ends as soon as
   //                     no lease rests on it; what waits there queues anew
   //   InvalidArgument   the timeout: released, and not waited for

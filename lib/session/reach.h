@@ -37,13 +37,16 @@ class Reach {
     return trouble_;
   }
 
-  // "no connection to the ensemble for 4.2s: <trouble>"; nullopt while there is one.
+  // "no connection to the ensemble for 4.2s: <trouble>", without what is not known yet; nullopt
+  // while there is one.
   std::optional<std::string> CutOff(base::BootTime now) const {
     base::MutexLock lock(mutex_);
     if (!cut_off_since_) return std::nullopt;
     const absl::Duration since = absl::Trunc(now - *cut_off_since_, absl::Milliseconds(100));
-    return absl::StrCat("no connection to the ensemble for ", absl::FormatDuration(since), ": ",
-                        trouble_);
+    std::string text = "no connection to the ensemble";
+    if (since > absl::ZeroDuration()) absl::StrAppend(&text, " for ", absl::FormatDuration(since));
+    if (!trouble_.empty()) absl::StrAppend(&text, ": ", trouble_);
+    return text;
   }
 
  private:

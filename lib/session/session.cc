@@ -172,7 +172,9 @@ void Session::Act(const machine::action::AnnounceDisconnected&) {
   ForEach(listeners_, [](SessionListener* listener) { listener->OnDisconnected(); });
 }
 
-void Session::Act(const machine::action::AnnounceExpired&) {
+void Session::Act(const machine::action::AnnounceExpired& expired) {
+  end_confirmed_ = expired.confirmed;
+  if (closing_ && !end_confirmed_) unconfirmed_ = proof_listeners_.size();
   // First: from here on no lease of the session is believed, whichever of its users asks.
   heartbeat_.OnExpired();
   AnnounceEnded();
@@ -220,7 +222,12 @@ void Session::Act(const machine::action::EndSession&) {
 
 void Session::Act(const machine::action::AnnounceClosed& closed) {
   absl::Status status;
-  if (closed.confirmed) {
+  end_confirmed_ = closed.confirmed;
+  if (unconfirmed_ > 0) {  // as each release is told
+    status = absl::DeadlineExceededError(
+        absl::StrCat("close: the deletion of ", unconfirmed_,
+                     " node(s) was not confirmed before the session ended, with which they go"));
+  } else if (closed.confirmed) {
     status = absl::OkStatus();  // the session's end has deleted what it had
   } else if (!listeners_.empty()) {
     status = absl::DeadlineExceededError(

@@ -82,6 +82,9 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
   void CannotLeave(ProofListener* listener);
   // Nobody who waits should join any more: it ends before its time.
   bool ends_soon() const { return cannot_leave_ > 0; }
+  // In OnExpired: the server has confirmed the end, so nothing of the session is there any more.
+  // Otherwise a node may be there for another while (machine::action::Finished).
+  bool end_confirmed() const { return end_confirmed_; }
   // Calls OnValidityEnded of every listener, in one batch of stop requests.
   void AnnounceEnded();
 
@@ -133,7 +136,7 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
   void Act(const machine::action::StartPause& pause);
   void Act(const machine::action::AnnounceConnected& connected);
   void Act(const machine::action::AnnounceDisconnected&);
-  void Act(const machine::action::AnnounceExpired&);
+  void Act(const machine::action::AnnounceExpired& expired);
   void Act(const machine::action::AnnounceFailed& failed);
   void Act(const machine::action::Drain&);
   void Act(const machine::action::EndSession&);
@@ -204,7 +207,9 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
   PathBudget ephemeral_budget_;
   PathBudget watch_budget_;
 
+  bool end_confirmed_ = false;  // of the session that ended last
   bool closing_ = false;
+  size_t unconfirmed_ = 0;  // contenders whose session ended by itself while they were leaving
   bool drained_ = false;
   bool ending_ = false;  // EndSession is on its way
   absl::AnyInvocable<void(absl::Status) &&> closed_;

@@ -48,8 +48,8 @@ class Acquisition : public call::Call<Answer>, public internal::LeaseFollower {
   void set_in_front(size_t count) { in_front_.store(count, std::memory_order_relaxed); }
   void Know(listing::Rivals rivals);
   void KnowBusy(listing::Rivals rivals);
-  // A try that is first in the queue now waits for a lock delay.
-  void set_delayed(bool delayed) { delayed_.store(delayed, std::memory_order_relaxed); }
+  // A try that is first in the queue has to wait for a lock delay: from now on it is busy.
+  void set_delayed() { delayed_.store(true, std::memory_order_relaxed); }
 
   const Queue& queue() const { return queue_; }
   const std::string& path() const { return queue_->path; }

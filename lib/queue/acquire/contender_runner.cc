@@ -114,7 +114,7 @@ void ContenderRunner::OnDisconnected() {
 void ContenderRunner::OnSuspicionCheck() {
   if (notifier_) notifier_->CheckSuspicion();
 }
-void ContenderRunner::OnExpired() { On(event::Expired{}); }
+void ContenderRunner::OnExpired() { On(event::Expired{session_->end_confirmed()}); }
 void ContenderRunner::OnProven() { On(event::Proven{}); }
 void ContenderRunner::OnLapsed() {
   if (held_ && held_->state().terms().lapses) On(event::Lapsed{});
@@ -292,11 +292,11 @@ void ContenderRunner::Act(const action::StartCheckTimer& start) {
 
 // Without jitter: the holder before relies on all of it. It counts from when any contender of this
 // client, first in the queue, found that holder gone: calls that give up do not begin it anew.
-void ContenderRunner::Act(const action::StartDelayTimer& start) {
+void ContenderRunner::Act(action::StartDelayTimer&& start) {
   core_->reactor()->Cancel(delay_timer_);
   const base::BootTime now = core_->Now();
-  const base::BootTime since =
-      core_->DelayBegan(candidacy().parent, {start.record_czxid, start.record_version}, now);
+  const base::BootTime since = core_->DelayBegan(
+      candidacy().parent, {start.record_czxid, start.record_version, std::move(start.holder)}, now);
   delay_timer_ = OnAfter(since + candidacy().lock_delay - now, event::DelayOver{start.op});
 }
 

@@ -64,7 +64,7 @@ class ContenderRunner : public session::ProofListener,
   void Act(const machine::action::StartRetryTimer&);
   void Act(const machine::action::StartOwnWatchTimer&);
   void Act(const machine::action::StartCheckTimer& start);
-  void Act(const machine::action::StartDelayTimer& start);
+  void Act(machine::action::StartDelayTimer&& start);
   void Act(machine::Grant grant);
   void Act(const machine::action::LeaseLost& lost);
   void Act(const machine::action::LeaveRefused& refused);

@@ -59,8 +59,9 @@ void Wait::Update(State before) {
   const bool begins_to_wait =
       contender_.state() == State::kWatching && before != contender_.state();
   if (begins_to_wait) nearness_ = machine::Nearness(in_front);
-  acquisition_.set_delayed(contender_.candidacy().try_only &&
-                           contender_.state() == State::kDelaying);
+  if (contender_.candidacy().try_only && contender_.state() == State::kDelaying) {
+    acquisition_.set_delayed();
+  }
 }
 
 // Far from its turn a contender can do without a proven session, which saves its beats: when those

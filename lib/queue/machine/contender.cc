@@ -46,14 +46,14 @@ void Contender::Transition::operator()(const event::Disconnected&) {
   LoseRequests();
 }
 
-void Contender::Transition::operator()(const event::Expired&) {
+void Contender::Transition::operator()(const event::Expired& e) {
   if (c_.state_ == State::kHeld) LoseLease(LeaseEnd::kSessionExpired);
   c_.own_watch_op_ = 0;
   c_.own_watch_ = OwnWatch::kNotYet;  // the session's watches went with it
   if (Follows() && !Leaving()) c_.end_.outcome = Outcome::kFollowedLost;
   // The node went with its session, or will: nothing is left to delete.
   if (Leaving()) {
-    c_.end_.unconfirmed = true;
+    c_.end_.unconfirmed = !e.confirmed;
     return Finish();
   }
   Contender anew(c_.candidacy_);

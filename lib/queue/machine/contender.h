@@ -104,7 +104,9 @@ struct Connected {
 // From here on replies to outstanding requests are ignored, should any still come.
 struct Disconnected {};
 // The ensemble has ended the session; its ephemeral nodes are deleted, or about to be.
-struct Expired {};
+struct Expired {
+  bool confirmed = false;  // it was asked to, and has answered: they are deleted
+};
 struct Replied {
   OpId op = 0;
   zk::Reply reply;
@@ -169,6 +171,7 @@ struct StartDelayTimer {
   OpId op = 0;
   int64_t record_czxid = 0;  // the record that names the holder that vanished, as it was found
   int32_t record_version = 0;
+  std::string holder = {};  // that one's node
 };
 // Once, after the grant, unless it was asked to leave before.
 struct LeaseLost {
@@ -184,7 +187,7 @@ struct LeaveRefused {
 // The last action: nothing of this contender is left on the server, or its session has ended.
 struct Finished {
   Outcome outcome = Outcome::kNone;
-  // Its session has ended before the deletion of its node was confirmed. The node may be there for
+  // Its session has ended, and neither that nor the deletion of its node was confirmed. The node may be there for
   // another while: a leader says that it ends a session before it has, and may fail in between.
   bool unconfirmed = false;
   zk::Code code = zk::Code::kOk;        // kRefused: the server's answer,

@@ -257,6 +257,14 @@ TEST(Downgrade, IsFoundAgainWhenItsNodeIsThereAlready) {
   script.Expect("take place a2, list, barrier a, list");
 }
 
+TEST(Downgrade, LeavesNoNodeThatWasThereAlreadyWhenItGivesUp) {
+  Script script(Downgrade());
+  script.Connected(7).Leave().Fails(Code::kNodeExists);
+  script.Expect("take place a2, list, barrier a, list");
+  script.Listed({}).Fails(Code::kNoNode).Listed({kDowngraded, kWriter}).Expect("delete a2");
+  script.Ok().Expect("finished: left");
+}
+
 TEST(Downgrade, EndsWithTheSession) {
   Script(Downgrade())
       .Connected(7)

@@ -43,7 +43,7 @@ void Contender::Transition::OnRecord(const zk::Reply& reply) {
   c_.state_ = State::kDelaying;
   if (c_.delay_op_ != 0) return;  // the delay has begun; its end comes back here
   c_.delay_op_ = c_.next_op_++;
-  Do(action::StartDelayTimer{c_.delay_op_, reply.stat.czxid, reply.stat.version});
+  Do(action::StartDelayTimer{c_.delay_op_, reply.stat.czxid, reply.stat.version, reply.data});
 }
 
 void Contender::Transition::Mark(zk::Request write) {

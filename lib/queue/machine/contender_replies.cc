@@ -106,11 +106,11 @@ void Contender::Transition::OnCreated(zk::Reply& reply) {
     return OnNodeKnown(reply.stat);
   }
   c_.list_op_ = 0;
+  // The name carries the own guid: this contender's unanswered create made it.
+  if (Follows() && reply.code == Code::kNodeExists) return Resolve("");
   if (Leaving()) return Finish();
   if (Follows() && reply.code == Code::kNoNode) return End(Outcome::kFollowedLost);
   if (reply.code == Code::kNoNode) return MakeParent(c_.candidacy_.parent);
-  // The name carries the own guid: this contender's unanswered create made it.
-  if (Follows() && reply.code == Code::kNodeExists) return Resolve("");
   Refuse(reply.code, "create", c_.candidacy_.parent);
 }
 

@@ -280,14 +280,15 @@ void ClientCore::CheckedParent(const std::string& path) {
   checked_parents_.insert(path);
 }
 
-base::BootTime ClientCore::DelayBegan(const std::string& parent, const Record& record,
+base::BootTime ClientCore::DelayBegan(const std::string& parent, Record record,
                                       base::BootTime now) {
+  const auto known = delays_.find(parent);
+  if (known != delays_.end() && known->second.first == record) return known->second.second;
   // Forgetting begins a delay anew, which is only late.
-  if (delays_.size() >= kMostPaths) delays_.clear();
-  auto& known = delays_.try_emplace(parent, record, now).first->second;
-  // Another holder has been granted since, and has vanished, too.
-  if (known.first != record) known = {record, now};
-  return known.second;
+  if (known == delays_.end() && delays_.size() >= kMostPaths) delays_.clear();
+  // Perhaps another holder has been granted since, and has vanished, too.
+  delays_.insert_or_assign(parent, std::pair(std::move(record), now));
+  return now;
 }
 
 absl::Status ClientCore::CheckOpen() const {

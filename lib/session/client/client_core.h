@@ -103,12 +103,13 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   struct Record {
     int64_t czxid = 0;
     int32_t version = 0;
+    std::string holder = {};  // that it names: servers that were set back repeat the numbers
     friend bool operator==(const Record&, const Record&) = default;
   };
   // Since when this client knows that the holder which `record` names has vanished: `now` if it has
   // not heard of it before. Forgotten when they are too many. `parent`: on the server. Only on the
   // reactor.
-  base::BootTime DelayBegan(const std::string& parent, const Record& record, base::BootTime now);
+  base::BootTime DelayBegan(const std::string& parent, Record record, base::BootTime now);
 
   // OK, or FailedPrecondition with the reason why no blocking call is possible here: the process is
   // a forked child, or the thread is the reactor's own.

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include <gtest/gtest.h>
 
 #include "lib/zk/loop/loop.h"
@@ -203,6 +204,26 @@ TEST(ClientCoreDrive, EndsWhenItIsCancelledOrAnotherThreadAnswers) {
     const auto got = drive.Await(shot, base::BootTime::InfiniteFuture(), cancel.get_token());
     EXPECT_EQ(got.has_value(), i % 2 == 1);
   }
+}
+
+// As servers that were set back give the numbers of a record once more.
+TEST(ClientCore, BeginsALockDelayAnewForAnotherHolderWhateverItsRecordsNumbers) {
+  const auto core = NewCore(std::make_shared<StepReactor>(), [] {});
+  const base::BootTime first;
+  const base::BootTime later = first + absl::Seconds(1);
+  EXPECT_EQ(core->DelayBegan("/q", {7, 1, "one"}, first), first);
+  EXPECT_EQ(core->DelayBegan("/q", {7, 1, "one"}, later), first);
+  EXPECT_EQ(core->DelayBegan("/q", {7, 1, "two"}, later), later);
+}
+
+TEST(ClientCore, ForgetsNoLockDelayThatIsAskedForAgain) {
+  const auto core = NewCore(std::make_shared<StepReactor>(), [] {});
+  const base::BootTime first;
+  for (int i = 0; i < 10'000; ++i) (void)core->DelayBegan(absl::StrCat("/q", i), {}, first);
+  const base::BootTime later = first + absl::Seconds(1);
+  EXPECT_EQ(core->DelayBegan("/q7", {}, later), first);
+  EXPECT_EQ(core->DelayBegan("/another", {}, later), later);  // now there are too many
+  EXPECT_EQ(core->DelayBegan("/q7", {}, later), later);
 }
 
 }  // namespace

@@ -160,7 +160,7 @@ class SessionMachine::Transition {
     m_.connected_ = false;
     m_.given_up_ = !e.confirmed;
     CloseHandle();
-    LoseSession();
+    LoseSession(e.confirmed);
     Resolve();
   }
 
@@ -206,9 +206,9 @@ class SessionMachine::Transition {
     Do(action::AnnounceClosed{confirmed});
   }
 
-  void LoseSession() {
+  void LoseSession(bool confirmed = false) {
     m_.session_ = 0;
-    Do(action::AnnounceExpired{});
+    Do(action::AnnounceExpired{confirmed});
   }
 
   SessionMachine& m_;

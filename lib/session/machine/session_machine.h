@@ -94,8 +94,10 @@ struct AnnounceConnected {
   bool resumed = false;  // the same session as before, with its nodes and watches
 };
 struct AnnounceDisconnected {};  // connection lost; the session may live
-struct AnnounceExpired {};       // the session has ended; a new one follows
-struct AnnounceFailed {          // refused for good: there will be no session any more
+struct AnnounceExpired {         // the session has ended; a new one follows
+  bool confirmed = false;        // the server has said so to EndSession
+};
+struct AnnounceFailed {  // refused for good: there will be no session any more
   zk::Code why = zk::Code::kOk;
 };
 struct Drain {};           // let all listeners leave, then event::Drained
