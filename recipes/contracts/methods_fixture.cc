@@ -104,8 +104,8 @@ std::function<void(Scene&, Done)> WithFile(Call call) {
 template <typename Call>
 std::function<void(Scene&, Done)> WithObject(Call call) {
   return Returns([call](Scene& scene) -> absl::Status {
-    resources::StoredObject store;
-    FencedObject object(std::make_unique<resources::StoredObjectTransport>(store));
+    fencing::StoredObject store;
+    FencedObject object(std::make_unique<fencing::StoredObjectTransport>(store));
     const absl::Status status = object.Create();
     return status.ok() ? StatusOf(call(scene, object)) : status;
   });
