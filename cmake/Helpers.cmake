@@ -85,8 +85,8 @@ function(zkrecipes_adapter name)
   set_property(GLOBAL APPEND PROPERTY ZKRECIPES_ADAPTERS_OF ${of})
 endfunction()
 
-# zkrecipes_embed(postgres fencing.sql): the adapter's text for those who bring their own client: installed, and for the adapter
-#   itself the content of an array of characters, "lib/fencing/postgres/fencing.sql.h".
+# zkrecipes_embed(fencing_layer fencing.sql): text for those who bring their own client: installed, and for our sources the content
+#   of an array of characters, "lib/fencing/fencing.sql.h".
 function(zkrecipes_embed name file)
   file(READ ${file} text)
   file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 
 #include "zkrecipes/fencing_floor.h"
+#include "zkrecipes/fencing_sql.h"
 
 struct pg_conn;    // libpq's PGconn
 struct pg_result;  // libpq's PGresult
@@ -107,15 +108,7 @@ absl::Status UpdateFenced(pg_conn* connection, const PostgresRow& row, const Fen
 // floor. The key needs a unique index.
 absl::Status UpsertFenced(pg_conn* connection, const PostgresRow& row, const FencingPass& pass);
 
-// For an UPDATE statement of the caller's: text without parameters.
-//   "UPDATE ledger SET balance = balance - 5, " + clauses.set +
-//       " WHERE id = 7 AND " + clauses.where
-struct FencedClauses {
-  std::string set = {};
-  std::string where = {};
-};
-// `alias`: of the table in the statement, if another table there has columns of these names.
-absl::StatusOr<FencedClauses> FenceClauses(const FencingPass& pass, const std::string& alias = {});
+// Of an UPDATE of the caller's with FenceClauses (fencing_sql.h).
 // FailedPrecondition also if the statement found no row: its WHERE does not show which condition
 // failed. OK if at least one row was written: of several that the WHERE names, others may have been
 // refused. Compare PQcmdTuples with their number, and roll back, or use the trigger.
@@ -123,11 +116,7 @@ absl::Status FencedOutcome(const pg_result* result);
 
 // ---- Trigger -----------------------------------------------------------------------------------
 
-// SQL that creates the schema `zkrecipes`, and may run again; for tools of yours it is installed as
-// share/zkrecipes/fencing.sql. The user who runs it owns the floors. Other users write them only
-// through `zkrecipes.show_pass(resource, epoch, token, reader)`, by which a program in another
-// language shows a pass, too. PermissionDenied: another user has made a schema of this name.
-std::string FencingSchema();
+// FencingSchema, which makes it, is in fencing_sql.h.
 
 // From now on, writes to the table demand a pass for `resource`. With a key column, each row is a
 // resource of its own, named `resource` followed by the column's text, such as "accounts/" and "7";

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <random>
 #include <string>
 #include <thread>
 
@@ -592,6 +593,64 @@ TEST_F(PostgresTest, TheSchemaMayBeMadeAgain) {
   ASSERT_EQ(InTransaction(a, Pass(6), "SELECT 1"), absl::OkStatus());
   EXPECT_EQ(a.Do(zkrecipes::FencingSchema()), absl::OkStatus());
   EXPECT_EQ(InTransaction(b, Pass(5), "SELECT 1").code(), Code::kFailedPrecondition);
+}
+
+// ---- Both forms, beside the rule ----------------------------------------------------------------
+
+// Holders of either mode, some of them out of date, whose transactions end, are rolled back, lose
+// their connection, or lose the answer to COMMIT.
+TEST_F(PostgresTest, RandomHoldersAreAdmittedAsTheRuleSaysWhateverBecomesOfTheirTransactions) {
+  std::mt19937 random(35);  // NOLINT(cert-msc51-cpp)
+  zkrecipes::FencingFloor model;
+  auto c = std::make_unique<Connection>(server()->address());
+  int admitted = 0, refused = 0, writes = 0;
+  for (int i = 0; i < 600; ++i) {
+    const FencingPass pass = {
+        .token = FencingToken(i / 10 + 1 + static_cast<int64_t>(random() % 9)),
+        .mode =
+            random() % 2 == 0 ? zkrecipes::GrantMode::kShared : zkrecipes::GrantMode::kExclusive,
+        .epoch = i / 200};
+    zkrecipes::FencingFloor raised = model;
+    const bool expected = raised.Admit(pass).ok();
+    ASSERT_EQ(c->Do("BEGIN"), absl::OkStatus());
+    const absl::Status shown = ShowPass(c->get(), "guarded", pass);
+    const absl::Status column = shown.ok() ? c->Write("x", pass) : shown;
+    ASSERT_EQ(shown.code(), expected ? Code::kOk : Code::kFailedPrecondition) << i << shown;
+    ASSERT_EQ(column.ok(), expected) << i << column;
+    if (expected) {
+      ASSERT_EQ(c->Do("INSERT INTO guarded VALUES ((SELECT count(*) FROM guarded), 'x')"),
+                absl::OkStatus());
+    }
+    const auto fate = random() % 8;
+    if (fate < 5) {
+      EXPECT_EQ(CommitFenced(c->get()).ok(), expected);
+    } else if (fate == 5) {
+      EXPECT_EQ(c->Do("ROLLBACK"), absl::OkStatus());
+    } else if (fate == 6) {  // its process dies
+      c = std::make_unique<Connection>(server()->address());
+    } else {  // the server has the COMMIT, and its answer is never read
+      EXPECT_EQ(PQsendQuery(c->get(), "COMMIT"), 1);
+      c = std::make_unique<Connection>(server()->address());
+    }
+    const bool committed = expected && (fate < 5 || fate == 7);
+    if (fate == 7) {
+      // As a retry finds out: behind the lock that the transaction had.
+      a.Ask("SELECT count(*) FROM (SELECT FROM zkrecipes.floors FOR UPDATE) AS floor");
+    }
+    if (committed) model = raised;
+    (expected ? admitted : refused)++;
+    writes += committed;
+    ASSERT_EQ(a.Ask("SELECT count(*) FROM guarded"), absl::StrCat(writes)) << i;
+    for (const std::string floor :
+         {"SELECT epoch || ' ' || exclusive || ' ' || shared FROM zkrecipes.floors",
+          "SELECT fence_epoch || ' ' || fence || ' ' || fence_shared FROM ledger"}) {
+      ASSERT_EQ(a.Ask(floor),
+                absl::StrCat(model.epoch, " ", model.exclusive.value(), " ", model.shared.value()))
+          << i;
+    }
+  }
+  EXPECT_GT(admitted, 100);
+  EXPECT_GT(refused, 100);
 }
 
 // ---- Errors -------------------------------------------------------------------------------------

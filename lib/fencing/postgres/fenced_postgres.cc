@@ -17,28 +17,10 @@
 namespace zkrecipes {
 namespace {
 
-constexpr char kSchema[] =
-#include "lib/fencing/postgres/fencing.sql.h"
-    ;
-
 using Result = std::unique_ptr<PGresult, decltype(&PQclear)>;
 using Values = std::vector<std::optional<std::string>>;
 
 Result Own(PGresult* result) { return Result(result, &PQclear); }
-
-// Of an SQLSTATE, whose first two characters are its class.
-absl::StatusCode CodeOf(absl::string_view state) {
-  if (state == "ZKR01" || state == "ZKR02") return absl::StatusCode::kFailedPrecondition;
-  if (state == "42501") return absl::StatusCode::kPermissionDenied;
-  const absl::string_view kind = state.substr(0, 2);
-  if (kind == "40" || state == "25P02") return absl::StatusCode::kAborted;
-  // 25006: a standby. 55P03: a lock was not to be had in lock_timeout.
-  for (const absl::string_view unable : {"08", "53", "57", "58", "XX"}) {
-    if (kind == unable) return absl::StatusCode::kUnavailable;
-  }
-  if (state == "25006" || state == "55P03") return absl::StatusCode::kUnavailable;
-  return absl::StatusCode::kInvalidArgument;
-}
 
 // Text of a statement, its parameters, and whether all names in it could be quoted.
 class Statement {
@@ -179,10 +161,8 @@ absl::Status PostgresStatus(const pg_result* result) {
   const char* const state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
   const char* const primary = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
   const std::string text(absl::StripSuffix(PQresultErrorMessage(result), "\n"));
-  if (state == nullptr || primary == nullptr) return absl::UnavailableError("PostgreSQL: " + text);
-  // Our own refusal: its text is made for the caller.
-  if (absl::string_view(state) == "ZKR01") return absl::FailedPreconditionError(primary);
-  return absl::Status(CodeOf(state), absl::StrCat("PostgreSQL: ", primary, " (", state, ")"));
+  if (state == nullptr || primary == nullptr) return SqlStateStatus("", text);
+  return SqlStateStatus(state, primary);
 }
 
 // ---- Columns ------------------------------------------------------------------------------------
@@ -209,27 +189,6 @@ absl::Status AddFenceColumns(pg_conn* connection, const PostgresTable& table) {
                         kColumn, ", ADD COLUMN IF NOT EXISTS fence", kColumn,
                         ", ADD COLUMN IF NOT EXISTS fence_shared", kColumn))
       .status();
-}
-
-absl::StatusOr<FencedClauses> FenceClauses(const FencingPass& pass, const std::string& alias) {
-  if (absl::Status status = Check(pass); !status.ok()) return status;
-  // Text, not parameters: tokens and epochs are numbers, and the statement around is the caller's.
-  const std::string row = alias.empty() ? "" : alias + ".";
-  const std::string same = absl::StrCat(row, "fence_epoch = ", pass.epoch);
-  const std::string newer = absl::StrCat(row, "fence_epoch < ", pass.epoch);
-  const std::string token = pass.token.ToString();
-  if (pass.mode == GrantMode::kShared) {
-    return FencedClauses{
-        absl::StrCat("fence_epoch = ", pass.epoch, ", fence = CASE WHEN ", same, " THEN ", row,
-                     "fence ELSE 0 END, fence_shared = CASE WHEN ", same, " THEN greatest(", row,
-                     "fence_shared, ", token, ") ELSE ", token, " END"),
-        absl::StrCat("(", newer, " OR (", same, " AND ", row, "fence <= ", token, "))")};
-  }
-  return FencedClauses{
-      absl::StrCat("fence_epoch = ", pass.epoch, ", fence = ", token, ", fence_shared = CASE WHEN ",
-                   same, " THEN ", row, "fence_shared ELSE 0 END"),
-      absl::StrCat("(", newer, " OR (", same, " AND ", row, "fence <= ", token, " AND ", row,
-                   "fence_shared <= ", token, "))")};
 }
 
 absl::Status FencedOutcome(const pg_result* result) {
@@ -286,8 +245,6 @@ absl::Status UpsertFenced(pg_conn* connection, const PostgresRow& row, const Fen
 
 // ---- Trigger ------------------------------------------------------------------------------------
 
-std::string FencingSchema() { return kSchema; }
-
 absl::Status GuardTable(pg_conn* connection, const PostgresTable& table,
                         const std::string& resource, const std::string& key_column) {
   if (resource.empty()) return absl::InvalidArgumentError("the resource has no name");
@@ -314,12 +271,11 @@ absl::Status ExpectTransaction(PGconn* connection) {
 absl::StatusOr<Result> Call(PGconn* connection, const char* function, const std::string& resource,
                             const FencingPass& pass) {
   if (resource.empty()) return absl::InvalidArgumentError("the resource has no name");
-  if (absl::Status status = Check(pass); !status.ok()) return status;
+  const auto arguments = FencingArguments(pass);
+  if (!arguments.ok()) return arguments.status();
   Statement call(connection);
   const std::string of = call.Parameter(resource);
-  return call.Run(absl::StrCat("SELECT zkrecipes.", function, "(", of, ", ", pass.epoch, ", ",
-                               pass.token.ToString(), ", ",
-                               pass.mode == GrantMode::kShared ? "true" : "false", ")"));
+  return call.Run(absl::StrCat("SELECT zkrecipes.", function, "(", of, ", ", *arguments, ")"));
 }
 
 }  // namespace

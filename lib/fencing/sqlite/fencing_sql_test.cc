@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The clauses in SQLite, beside the rule itself.
+
+#include "zkrecipes/fencing_sql.h"
+
+#include <sqlite3.h>
+
+#include <memory>
+#include <random>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+
+#include "zkrecipes/fencing_floor.h"
+
+namespace zkrecipes {
+namespace {
+
+using Database = std::unique_ptr<sqlite3, decltype(&sqlite3_close)>;
+
+Database InMemory() {
+  sqlite3* database = nullptr;
+  EXPECT_EQ(sqlite3_open(":memory:", &database), SQLITE_OK);
+  return Database(database, &sqlite3_close);
+}
+
+void Do(sqlite3* database, const std::string& sql) {
+  ASSERT_EQ(sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
+      << sql << ": " << sqlite3_errmsg(database);
+}
+
+FencingFloor FloorIn(sqlite3* database) {
+  FencingFloor floor;
+  const auto read = [](void* out, int, char** texts, char**) {
+    *static_cast<FencingFloor*>(out) = {std::stoll(texts[0]), FencingToken(std::stoll(texts[1])),
+                                        FencingToken(std::stoll(texts[2]))};
+    return 0;
+  };
+  EXPECT_EQ(sqlite3_exec(database, "SELECT fence_epoch, fence, fence_shared FROM ledger", read,
+                         &floor, nullptr),
+            SQLITE_OK);
+  return floor;
+}
+
+TEST(FenceClausesInSqlite, AdmitAndRaiseAsTheRuleDoes) {
+  const Database database = InMemory();
+  Do(database.get(),
+     "CREATE TABLE ledger (id int, balance int, fence_epoch bigint NOT NULL DEFAULT 0, fence "
+     "bigint "
+     "NOT NULL DEFAULT 0, fence_shared bigint NOT NULL DEFAULT 0); INSERT INTO ledger (id, "
+     "balance) "
+     "VALUES (7, 0)");
+  std::mt19937 random(35);  // NOLINT(cert-msc51-cpp)
+  FencingFloor model;
+  int admitted = 0;
+  for (int i = 0; i < 4000; ++i) {
+    // Most are near the floor; beyond what a double holds, too.
+    const int64_t base = (1LL << 60) + i / 100;
+    const FencingPass pass = {
+        .token = FencingToken(base + static_cast<int64_t>(random() % 9)),
+        .mode = random() % 2 == 0 ? GrantMode::kShared : GrantMode::kExclusive,
+        .epoch = i / 1000 - static_cast<int64_t>(random() % 20 == 0 && i >= 1000)};
+    const auto clauses = FenceClauses(pass);
+    ASSERT_TRUE(clauses.ok()) << clauses.status();
+    Do(database.get(), absl::StrCat("UPDATE ledger SET balance = balance + 1, ", clauses->set,
+                                    " WHERE id = 7 AND ", clauses->where));
+    const bool expected = model.Admit(pass).ok();
+    ASSERT_EQ(sqlite3_changes(database.get()) == 1, expected) << i;
+    ASSERT_EQ(FloorIn(database.get()), model) << i;
+    admitted += expected;
+  }
+  EXPECT_GT(admitted, 400);
+  EXPECT_LT(admitted, 3600);
+}
+
+TEST(SqlStateStatus, TellsWhatMayBeTriedAgain) {
+  EXPECT_TRUE(absl::IsFailedPrecondition(SqlStateStatus("ZKR01", "stale")));
+  EXPECT_TRUE(absl::IsFailedPrecondition(SqlStateStatus("ZKR02", "no pass")));
+  EXPECT_TRUE(absl::IsAborted(SqlStateStatus("40001", "serialization failure")));
+  EXPECT_TRUE(absl::IsUnavailable(SqlStateStatus("", "lost")));
+  EXPECT_TRUE(absl::IsUnavailable(SqlStateStatus("57P01", "shut down")));
+  EXPECT_TRUE(absl::IsPermissionDenied(SqlStateStatus("42501", "denied")));
+  EXPECT_TRUE(absl::IsInvalidArgument(SqlStateStatus("42601", "syntax error")));
+}
+
+TEST(FencingArguments, AreTextOfAPassAlone) {
+  EXPECT_EQ(*FencingArguments({.token = FencingToken(5), .mode = GrantMode::kShared, .epoch = 2}),
+            "2, 5, true");
+  EXPECT_TRUE(absl::IsInvalidArgument(FencingArguments({}).status()));
+}
+
+}  // namespace
+}  // namespace zkrecipes
