@@ -91,7 +91,7 @@ void AddTlsFlags(CLI::App& app, TlsOptions& tls) {
       "Connect by TLS: the authorities of the servers' certificates, in PEM", "ZKR_TLS_CA", "FILE");
   add("--tls-cert", tls.certificate_file, "zkr's own certificate, where servers ask for one",
       "ZKR_TLS_CERT", "FILE");
-  add("--tls-key", tls.key_file, "The key of that", "ZKR_TLS_KEY", "FILE");
+  add("--tls-key", tls.key_file, "The key of that certificate", "ZKR_TLS_KEY", "FILE");
   add("--tls-crl", tls.crl_file, "Lists of revoked certificates", "ZKR_TLS_CRL", "FILE");
   add("--tls-server-name", tls.server_name,
       "The name in all servers' certificates, if it is not the one they are listed by",
@@ -129,7 +129,7 @@ void AddGlobalFlags(CLI::App& app, commands::GlobalFlags& flags) {
       ->envname("ZKR_DIGEST_FILE")
       ->type_name("FILE");
   AddTlsFlags(app, flags.tls);
-  auto* quiet = app.add_flag("-q,--quiet", flags.quiet, "Do not tell of waits and outages");
+  auto* quiet = app.add_flag("-q,--quiet", flags.quiet, "Do not report waits and outages");
   app.add_option_function<std::string>(
          "--log-format",
          // At once and not at the end, so that refusals of later words are in this format, too.
@@ -139,7 +139,7 @@ void AddGlobalFlags(CLI::App& app, commands::GlobalFlags& flags) {
          "How diagnostics on stderr are written: as text, or one JSON object a line")
       ->check(CLI::IsMember({"text", "json"}).description(""))
       ->type_name("text|json");
-  app.add_flag("--verbose", flags.verbose, "Tell of them at once, not after a second")
+  app.add_flag("--verbose", flags.verbose, "Report waits and outages at once, not after a second")
       ->excludes(quiet);
 }
 
@@ -160,7 +160,7 @@ void AddCommandFlags(CLI::App& command, commands::CommandFlags& flags,
   command.add_flag("--beside-blind", flags.beside_blind,
                    "Also beside other libraries' contenders that do not see this one");
   AddNumber(command, "--status-fd", flags.status_fd, INT_MAX,
-            "Write one JSON object to this descriptor at the end");
+            "Write the result as one JSON object to this descriptor");
   // "auto" never fails where "process" works; the other two say what is wanted, or refuse (126).
   const std::map<std::string, supervisor::GuardKind> kinds = {
       {"auto", supervisor::GuardKind::kAuto},
@@ -168,7 +168,7 @@ void AddCommandFlags(CLI::App& command, commands::CommandFlags& flags,
       {"process", supervisor::GuardKind::kProcess}};
   command
       .add_option("--guard", flags.guard,
-                  "How CMD's tree is kept together, to be killed: by a cgroup where one\n"
+                  "How CMD's tree is found when it is to be killed: by a cgroup where one\n"
                   "can be made (auto), by a cgroup, or by its processes' parents (process)")
       ->type_name("auto|cgroup|process")
       ->transform(CLI::CheckedTransformer(kinds).description(""));

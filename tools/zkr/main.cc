@@ -197,7 +197,7 @@ class CommandLine {
                      "ensemble set back?")
         ->type_name("TOKEN[@EPOCH]");
     auto* plan = command->add_flag("--plan", doctor_.plan,
-                                   "Ask no server: say what --session-timeout and these lead to");
+                                   "Ask no server: calculate with --session-timeout and these");
     AddDuration(*command, "--tick", doctor_.input.tick, "With --plan: the servers' tickTime (2s)")
         ->needs(plan);
     command
@@ -206,7 +206,7 @@ class CommandLine {
         ->check(CLI::Range(1, 1000).description(""))
         ->type_name("N");
     AddDuration(*command, "--pause", doctor_.input.pause,
-                "With --plan: the longest pause that shall cost no lease")
+                "With --plan: the longest pause that must not cost a lease")
         ->needs(plan);
     using Pace = LeaseOptions::Pace;
     static const std::map<std::string, Pace> kPaces = {{"steady", Pace::kSteady},
