@@ -139,10 +139,10 @@ class [[nodiscard]] Subscription {
 // up to 32, each with a connection of its own, until it is closed. A lease ends with its session.
 //
 // A thread that blocks in an acquire or a release does the client's I/O meanwhile, and needs a
-// stack of the usual size; AcquireAsync leaves the I/O to the I/O thread. So does a client that has
-// an executor of its own or shares its loop. Callbacks take at most 64 threads for all clients of
-// the process together. From its first acquire on a client has one more thread, for the notices of
-// its leases' ends, and more while such notices block (executor.h).
+// stack of the usual size. AcquireAsync leaves the I/O to the I/O thread, as does any call of a
+// client that has an executor of its own or shares its loop. Callbacks take at most 64 threads for
+// all clients of the process together. From its first acquire on a client has one more thread, for
+// the notices of its leases' ends, and more while such notices block (executor.h).
 //
 // Thread-safe. Close, the blocking Connect and the destructor block. A client does not survive
 // fork(): in the child every call fails with FailedPrecondition and nothing is sent.
@@ -157,7 +157,7 @@ class Client {
   //   Cancelled           by wait.cancel
   //   Unauthenticated     the server refused the credentials. Servers that serve only clients that
   //                       have authenticated (enforce.auth.enabled, sessionRequireClientSASLAuth)
-  //                       grant a session first: then it is the next call that says so
+  //                       grant a session first: then the next call returns this
   //   ResourceExhausted   no thread or file descriptor is available; the message says which, and
   //                       the limit of descriptors. (A client that was connected keeps trying.)
   //   FailedPrecondition  this is the I/O thread of options.loop, or that is the parent process's;

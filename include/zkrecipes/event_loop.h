@@ -17,10 +17,13 @@ struct EventLoopAccess;
 class Loop;
 }  // namespace internal
 
-// An I/O thread of the library's for several clients (ClientOptions::loop): it handles all their
-// requests, replies, watches and timers, one after another. Without it each client has a thread of
-// its own. For processes with many clients, for example of different namespaces, credentials or
-// ensembles; otherwise one client is enough, however many locks it has.
+// An I/O thread that several clients share (ClientOptions::loop): it handles all their requests,
+// replies, watches and timers, one after another. Without it each client has a thread of its own.
+// For processes with many clients, for example of different namespaces, credentials or ensembles;
+// otherwise one client is enough, however many locks it has.
+//
+// This is not a way to run clients on an event loop of your own: the library always has a thread.
+// To receive answers on your loop, give the client an Executor that posts tasks to it (executor.h).
 //
 // Callbacks run on the clients' executors as usual, so they hold nothing up, except those of
 // InlineExecutor, which hold up all of these clients. The thread ends once the EventLoop and all of

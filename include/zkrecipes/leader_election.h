@@ -127,7 +127,7 @@ class LeaderElection {
   // releases the lease when work returns. `end` requests that work return: the lease has ended, or
   // `stop` was requested. The loop goes on after a lost lease, session or connection, and after
   // another client deleted this candidate's node. Blocks. Work may destroy this LeaderElection.
-  // What it throws leaves this call, which releases the lease in the background.
+  // An exception that work throws leaves this call, and the lease is released in the background.
   //   OK                  stopped, or `options.once` and work has run: this candidate's node is
   //                       gone, or its place in the queue is given up in the background
   //   DeadlineExceeded    stopped or `once`, but the last lease's release was not confirmed within

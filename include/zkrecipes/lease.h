@@ -97,7 +97,7 @@ class [[nodiscard]] Lease {
   std::stop_token ended() const;
   // nullopt until the lease has ended. kClientClosed in a forked child.
   std::optional<LeaseEnd> end_reason() const;
-  // Says that the work under this lease goes on, for AcquireOptions::alive_within. Returns
+  // Reports that the work under this lease goes on, for AcquireOptions::alive_within. Returns
   // believed(). Does not block, and costs no request. Without that option it has no other effect.
   bool StillAlive() const;
   // The znode behind the lease, within the client's namespace.

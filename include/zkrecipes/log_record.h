@@ -13,8 +13,8 @@
 
 namespace [[gnu::visibility("default")]] zkrecipes {
 
-// The records of a LogListener (log_listener.h), and how to write them. Needs std alone: a logger's
-// own code may include this without absl.
+// The records of a LogListener (log_listener.h), and how to write them. Needs only the standard
+// library: a logger's own code may include this without absl.
 
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 std::string ToString(LogLevel level);  // "debug", "info", "warning", "error"

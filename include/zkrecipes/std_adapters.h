@@ -22,8 +22,8 @@
 //   std::unique_lock lock(mutex);
 //   Write(mutex.lease().token(), entry);
 //
-// Only this header of the library throws. Where the others return an absl::Status, it throws a
-// std::system_error of std::generic_category(), whose what() begins with that status. By std::errc:
+// Where other headers return an absl::Status, this one throws a std::system_error of
+// std::generic_category(), whose what() begins with that status. By std::errc:
 //
 //   invalid_argument            the path or the options (InvalidArgument)
 //   timed_out                   a try: no answer from the ensemble within a session timeout
