@@ -26,7 +26,7 @@ struct LogOptions {
   std::shared_ptr<Executor> executor = {};
 };
 
-// Writes what happens to a client's acquires, leases and sessions to a log, one record an event.
+// Writes the events of a client's acquires, leases and sessions to a log, one record per event.
 //
 //   auto log = std::make_shared<LogListener>();
 //   auto client = Client::Connect({.servers = "zk1:2181",

@@ -38,9 +38,9 @@ struct PrometheusOptions {
   std::map<std::string, std::string> labels = {};
 };
 
-// Counts what happens to a client's acquires, leases and sessions, in a registry of
-// prometheus-cpp's (link zkrecipes::prometheus). docs/metrics.md lists the metrics, with alerts and
-// a dashboard.
+// Counts the events of a client's acquires, leases and sessions in a prometheus-cpp registry
+// (link zkrecipes::prometheus). docs/metrics.md lists the metrics, and has alerts and a
+// dashboard.
 //
 //   auto metrics = std::make_shared<PrometheusMetrics>(registry);
 //   auto client = Client::Connect({.servers = "zk1:2181",
