@@ -137,7 +137,8 @@ bool LockWorld::MeetsOthers(const Bid& bid) {
     for (const std::string& name : model().tree(i).Children(kLockPath)) {
       if (!queue::machine::ParseNodeName(name).has_value()) continue;
       const testing::memory::Node* node = model().tree(i).Find(absl::StrCat(kLockPath, "/", name));
-      if (node->owner != bid.core->session_id()) return true;
+      // A stranger's has no owner, and a client that has not connected no session.
+      if (node->owner == 0 || node->owner != bid.core->session_id()) return true;
     }
   }
   return false;
