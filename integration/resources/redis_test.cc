@@ -2,11 +2,15 @@
 //
 // Claims of Redis alone: scripts, answers of many kinds, and a script that it may have forgotten.
 
+#include <hiredis/async.h>
 #include <hiredis/hiredis.h>
+#include <poll.h>
 #include <signal.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -166,6 +170,102 @@ TEST_F(RedisTest, AServerThatCannotServeAndALostConnectionAreUnavailable) {
   const absl::Status lost = Run({"SET", "{a}", "1"}).status();
   EXPECT_EQ(lost.code(), Code::kUnavailable);
   EXPECT_THAT(lost.message(), HasSubstr("not known"));
+}
+
+// The words and verdicts, over hiredis' asynchronous calls; the test is its event loop.
+TEST_F(RedisTest, AnAsynchronousClientSendsTheWordsAndReadsTheVerdict) {
+  const std::unique_ptr<redisAsyncContext, decltype(&redisAsyncFree)> async(
+      redisAsyncConnectUnix(server_->address().c_str()), &redisAsyncFree);
+  ASSERT_EQ(async->err, 0) << async->errstr;
+  const zkrecipes::RedisCommand set = {"{a}:floor", {"{a}"}, {"SET", "{a}", "x"}};
+  const auto run = [&](const std::string& eval, int64_t token) -> absl::Status {
+    absl::Status status = absl::UnknownError("no reply");
+    const auto words = FencedWords(eval, set, PassOf(token), "tag");
+    std::vector<const char*> texts;
+    for (const std::string& word : *words) texts.push_back(word.c_str());
+    std::function<void(const redisReply&)> read = [&](const redisReply& reply) {
+      if (reply.type == REDIS_REPLY_ERROR) {
+        status = zkrecipes::RedisErrorStatus(reply.str);
+        return;
+      }
+      EXPECT_STREQ(reply.element[0]->str, "tag");
+      std::vector<std::string> rest;
+      for (size_t i = 2; i < reply.elements; ++i) rest.emplace_back(reply.element[i]->str);
+      status = FencedVerdict(reply.element[1]->integer, rest, set, PassOf(token));
+    };
+    redisAsyncCommandArgv(
+        async.get(),
+        [](redisAsyncContext*, void* reply, void* to) {
+          if (reply == nullptr) return;
+          (*static_cast<std::function<void(const redisReply&)>*>(to))(
+              *static_cast<redisReply*>(reply));
+        },
+        &read, static_cast<int>(texts.size()), texts.data(), nullptr);
+    pollfd socket = {.fd = async->c.fd, .events = POLLIN | POLLOUT, .revents = 0};
+    while (absl::IsUnknown(status) && poll(&socket, 1, 30000) > 0) {
+      if ((socket.revents & POLLOUT) != 0) redisAsyncHandleWrite(async.get());
+      if ((socket.revents & POLLIN) != 0) redisAsyncHandleRead(async.get());
+      socket.events = POLLIN;
+    }
+    return status;
+  };
+  EXPECT_THAT(run("EVALSHA", 6).message(), HasSubstr("NOSCRIPT"));
+  EXPECT_EQ(run("EVAL", 6), absl::OkStatus());
+  EXPECT_EQ(run("EVALSHA", 6), absl::OkStatus());
+  EXPECT_EQ(run("EVALSHA", 5).code(), Code::kFailedPrecondition);
+}
+
+// Holders of either mode, some of them out of date; answers that are never read, and crashes of a
+// server that answers once it has written.
+TEST_F(RedisTest, RandomHoldersAreAdmittedAsTheRuleSaysThroughLostAnswersAndCrashes) {
+  const auto server = StartRedis(/*durable=*/true);
+  ASSERT_TRUE(server.ok()) << server.status();
+  const auto connect = [&] {
+    return Context(redisConnectUnix((*server)->address().c_str()), &redisFree);
+  };
+  std::mt19937 random(35);  // NOLINT(cert-msc51-cpp)
+  zkrecipes::FencingFloor model;
+  Context c = connect();
+  int admitted = 0, refused = 0;
+  for (int i = 0; i < 1500; ++i) {
+    // Beyond what a double holds exactly.
+    const int64_t base = (1LL << 60) + i / 20;
+    const FencingPass pass = {.token = FencingToken(base + static_cast<int64_t>(random() % 9)),
+                              .mode = random() % 2 == 0 ? zkrecipes::GrantMode::kShared
+                                                        : zkrecipes::GrantMode::kExclusive,
+                              .epoch = i / 500};
+    const zkrecipes::RedisCommand count = {"{a}:floor", {"{a}"}, {"INCR", "{a}"}};
+    const bool expected = model.Admit(pass).ok();
+    (expected ? admitted : refused)++;
+    if (random() % 5 == 0) {
+      const auto words = FencedWords("EVAL", count, pass, "");
+      std::vector<const char*> texts;
+      for (const std::string& word : *words) texts.push_back(word.c_str());
+      redisAppendCommandArgv(c.get(), static_cast<int>(texts.size()), texts.data(), nullptr);
+      int done = 0;
+      while (done == 0) ASSERT_EQ(redisBufferWrite(c.get(), &done), REDIS_OK);
+      pollfd socket = {.fd = c->fd, .events = POLLIN, .revents = 0};
+      ASSERT_EQ(poll(&socket, 1, 30000), 1) << "the answer is there, and is never read";
+      c = connect();
+    } else {
+      const absl::Status status = RunFenced(c.get(), count, pass).status();
+      ASSERT_EQ(status.code(), expected ? Code::kOk : Code::kFailedPrecondition) << i << status;
+    }
+    if (i % 300 == 299) {
+      ASSERT_EQ((*server)->Restart(), absl::OkStatus());
+      c = connect();
+    }
+    const RedisReply value = Do(c.get(), "GET {a}");
+    ASSERT_EQ(value->type == REDIS_REPLY_NIL ? "0" : std::string(value->str),
+              absl::StrCat(admitted))
+        << i;
+    const RedisReply floor = Do(c.get(), "HMGET {a}:floor epoch exclusive shared");
+    ASSERT_EQ(floor->element[0]->str, absl::StrCat(model.epoch)) << i;
+    ASSERT_EQ(floor->element[1]->str, model.exclusive.ToString()) << i;
+    ASSERT_EQ(floor->element[2]->str, model.shared.ToString()) << i;
+  }
+  EXPECT_GT(admitted, 200);
+  EXPECT_GT(refused, 200);
 }
 
 // The header says so; nothing can be done about it here.
