@@ -20,8 +20,8 @@ struct LeaseOptions {
   // requests: half a tick, plus what a busy leader adds. Zero selects a quarter of the negotiated
   // session timeout plus 100 ms, which is enough if that timeout is two ticks or more. If you know
   // a smaller bound, set it: leases then last longer. An acquire is refused (FailedPrecondition) if
-  // no lease can be proven with the session timeout that the servers grant: below 0.51 s, or with a
-  // ping gap of more than about 0.64 of it. A lock delay, or kExpiry without wait_for_proof, needs
+  // no lease can be proven with the session timeout that the servers grant: below 0.58 s, or with a
+  // ping gap of more than about 0.58 of it. A lock delay, or kExpiry without wait_for_proof, needs
   // no proof.
   Duration ping_gap = absl::ZeroDuration();
   // Subtracted from the deadline: the time that it takes to give notice of the end to all leases of

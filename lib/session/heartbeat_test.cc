@@ -242,5 +242,77 @@ TEST_F(HeartbeatTest, BeginsAnewForALeaseThatIsWantedWhenLittleTimeIsLeft) {
   EXPECT_EQ(state(), SessionValidity::State::kUnproven);
 }
 
+// A server in calm weather: it answers whatever comes after 5 ms, unless it is mute.
+class CalmSession : private Heartbeat::Owner {
+ public:
+  CalmSession(absl::Duration timeout, const machine::ExpiryMargins& margins,
+              machine::BeatPace::Kind pace)
+      : timeout_(timeout), heartbeat_(&reactor_, this, {.margins = margins, .pace = pace}) {
+    heartbeat_.SetNeed({.proof = true, .lease = true});
+    heartbeat_.OnConnected(reactor_.Now(), timeout, /*new_session=*/true);
+  }
+
+  bool StaysProven() {
+    lapsed_ = 0;
+    reactor_.Pass(10 * timeout_);
+    return lapsed_ == 0 && Proven();
+  }
+  bool IsProvenAnewAfterALapse() {
+    mute_ = true;
+    reactor_.Pass(2 * timeout_);
+    mute_ = false;
+    Answer();
+    reactor_.Pass(3 * timeout_);
+    return Proven();
+  }
+
+ private:
+  void SendBeat(const zk::Request& request, zk::Handle::Done done) override {
+    on_its_way_ = {heartbeat_.Sent(request), std::move(done)};
+    reactor_.CallAt(reactor_.Now() + absl::Milliseconds(5), [this] { Answer(); });
+  }
+  void OnProven() override {}
+  void OnLapsed() override { ++lapsed_; }
+  void Answer() {
+    if (mute_ || !on_its_way_.done) return;
+    auto [ticket, done] = std::exchange(on_its_way_, {});
+    heartbeat_.Answered(ticket, Code::kNoNode);
+    std::move(done)(zk::Reply{Code::kNoNode});
+  }
+  bool Proven() { return heartbeat_.validity()->ProvenUntil(reactor_.Now()) > reactor_.Now(); }
+
+  const absl::Duration timeout_;
+  FakeReactor reactor_;
+  struct Sent {
+    Heartbeat::Ticket ticket;
+    zk::Handle::Done done;
+  } on_its_way_;
+  bool mute_ = false;
+  int lapsed_ = 0;
+  Heartbeat heartbeat_;
+};
+
+// Whether it stays proven, and after a lapse, too.
+bool CanBeProvenAgainAndAgain(absl::Duration timeout, absl::Duration ping_gap,
+                              machine::BeatPace::Kind pace) {
+  CalmSession session(timeout, {.ping_gap = ping_gap}, pace);
+  return session.StaysProven() && session.IsProvenAnewAfterALapse() && session.StaysProven();
+}
+
+TEST(MarginsWithWhichALeaseCanBeProven, AreThoseWithWhichItIsProvenAgainAndAgain) {
+  using enum machine::BeatPace::Kind;
+  for (const int tenths : {6, 10, 20, 40, 100, 600}) {
+    const absl::Duration timeout = tenths * absl::Milliseconds(100);
+    absl::Duration gap;
+    for (; machine::ExpiryMargins{.ping_gap = gap + timeout / 50}.CanProve(timeout);) {
+      gap += timeout / 50;
+      EXPECT_TRUE(CanBeProvenAgainAndAgain(timeout, gap, kSteady)) << timeout << " " << gap;
+      EXPECT_TRUE(CanBeProvenAgainAndAgain(timeout, gap, kSparse)) << timeout << " " << gap;
+    }
+    gap += timeout / 15;
+    EXPECT_FALSE(CanBeProvenAgainAndAgain(timeout, gap, kSteady)) << "refused " << gap;
+  }
+}
+
 }  // namespace
 }  // namespace zkrecipes::session

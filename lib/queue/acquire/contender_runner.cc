@@ -2,6 +2,7 @@
 
 #include "lib/queue/acquire/contender_runner.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -32,8 +33,8 @@ absl::Status UnprovenStatus(const std::string& path, const session::Session& ses
   return absl::FailedPreconditionError(absl::StrCat(
       "acquire ", path, ": no lease can be proven with a session timeout of ", text(timeout),
       ", as the servers grant it, and a ping gap of ", text(margins.PingGap(timeout)),
-      ": a proof would leave ", text(margins.LeftOfAProof(timeout)), " at best, and beats need ",
-      text(margins.LeastLeft(timeout)),
+      ": a proof would leave ", text(std::max(margins.LeftOfAProof(timeout), absl::ZeroDuration())),
+      ", and beats need ", text(margins.LeastLeft(timeout)),
       ". Ask for a longer timeout, set LeaseOptions::ping_gap if it is known to be less, or use a "
       "lock delay (docs/lease.md)"));
 }

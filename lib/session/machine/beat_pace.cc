@@ -57,6 +57,10 @@ void BeatPace::OnConnected(absl::Duration timeout, absl::Duration lifetime,
   single_beats_apart_ = timeout / kBeatsPerTimeout;
   pairs_apart_ =
       std::min(std::max(timeout / kPairsPerTimeout, kPairsApart), timeout / kLeastPairsPerTimeout);
+  // Where pairs come faster than a ping gap, the touches of the next but one come before the next:
+  // also in the first interval, which is longer, since a handshake is proven for a whole lifetime.
+  reads_all_the_time_ = kind_ == Kind::kSteady ||
+                        after_beats - sparse_ - spread_ < longest_gap_ + kTouches * reads_apart_;
   Vary(share_);
 }
 
@@ -111,8 +115,7 @@ BeatPace::Planned BeatPace::Next(std::optional<base::BootTime> deadline, base::B
   const base::BootTime beat = NextBeat(deadline);
   if (!deadline.has_value()) return {beat, true};
   const base::BootTime first = beat - (longest_gap_ + kTouches * reads_apart_ + pair_takes_);
-  // Where pairs come faster than a ping gap, the touches of the next but one come before the next.
-  const bool all_the_time = kind_ == Kind::kSteady || first < last_beat_;
+  const bool all_the_time = reads_all_the_time_ || first < last_beat_;
   const base::BootTime soonest = last_request_ + reads_apart_;
   const base::BootTime read = all_the_time ? soonest : std::max(first, soonest);
   const base::BootTime until = all_the_time ? beat : beat - longest_gap_;

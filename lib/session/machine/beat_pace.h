@@ -87,6 +87,7 @@ class BeatPace {
   absl::Duration steady_, sparse_;  // what is left at the lowest
   absl::Duration spread_;           // and up to so much more
   absl::Duration overdue_after_, doubt_, too_little_;
+  bool reads_all_the_time_ = true;
   absl::Duration reads_apart_, idle_reads_apart_, single_beats_apart_, pairs_apart_;
 
   Need need_;

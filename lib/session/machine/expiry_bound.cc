@@ -28,7 +28,7 @@ absl::Duration ExpiryMargins::LongestGap(absl::Duration session_timeout) const {
 }
 
 absl::Duration ExpiryMargins::LeftOfAProof(absl::Duration session_timeout) const {
-  return Lifetime(session_timeout) - LongestGap(session_timeout);
+  return Lifetime(session_timeout) - LongestGap(session_timeout) - session_timeout / 20;
 }
 
 // Beats come in every fifth of the timeout or more often (beat_pace.cc), and one that is not proven

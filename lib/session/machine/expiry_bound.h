@@ -27,7 +27,8 @@ struct ExpiryMargins {
   // The ping gap on a leader's clock that is slower than this one.
   absl::Duration LongestGap(absl::Duration session_timeout) const;
 
-  // What is left of a proof at best: a touch is a ping gap old when it counts.
+  // What is left of a proof in calm weather, at the least: the touch that counts is a ping gap old,
+  // and as much as reads are apart, twice (beat_pace.cc).
   absl::Duration LeftOfAProof(absl::Duration session_timeout) const;
   // With less, a session that is not proven never is, or cannot be proven anew in time.
   static absl::Duration LeastLeft(absl::Duration session_timeout);

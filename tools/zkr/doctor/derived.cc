@@ -33,7 +33,7 @@ LeaseLeft LeaseLeftOf(absl::Duration session_timeout, LeaseOptions::Pace pace) {
   beats.OnConnected(session_timeout, margins.Lifetime(session_timeout),
                     margins.LongestGap(session_timeout));
   (void)beats.SetNeed({.proof = true, .lease = true}, base::BootTime());
-  const absl::Duration most = margins.LeftOfAProof(session_timeout) - session_timeout / 20;
+  const absl::Duration most = margins.LeftOfAProof(session_timeout);
   // Where the reserve is out of reach pairs of beats are as close as they may be.
   const absl::Duration least = std::min(beats.Least(), most - beats.PairsApart());
   // On the average a pair is half of the spread early, and its touches are a little younger.
