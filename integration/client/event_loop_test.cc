@@ -270,6 +270,35 @@ TEST_F(ShortageTest, AHolderIsNotifiedThoughNoThreadCanBeStartedAnyMore) {
   });
 }
 
+TEST_F(ShortageTest, ANoticeBehindABlockedOneComesOnceAThreadCanBeStarted) {
+  RunInForkedChild([&] {
+    auto client = Client::Connect({.servers = servers()}, {kSoon});
+    ASSERT_TRUE(client.ok()) << client.status();
+    std::latch release(1), told(1);
+    std::atomic<int> begun = 0;
+    const auto block_first = [&] { begun.fetch_add(1) == 0 ? release.wait() : told.count_down(); };
+    std::vector<Lease> held;
+    std::list<std::stop_callback<std::function<void()>>> notices;
+    for (int i = 0; i < 2; ++i) {
+      auto lease =
+          Lock(*client, absl::StrCat(node_path(), "/", i), {.hold_at_most = absl::Seconds(2)})
+              .Acquire({kSoon});
+      ASSERT_TRUE(lease.ok()) << lease.status();
+      held.push_back(*std::move(lease));
+      notices.emplace_back(held.back().ended(), block_first);
+    }
+    AllowNoMoreThreads();
+    for (const Lease& lease : held) {
+      EXPECT_TRUE(Eventually([&] { return lease.state() == Lease::State::kLost; }));
+    }
+    EXPECT_TRUE(Eventually([&] { return begun == 1; }));
+    AllowThreadsAgain();
+    EXPECT_TRUE(Eventually([&] { return told.try_wait(); }));
+    release.count_down();
+    told.wait();
+  });
+}
+
 TEST_F(ShortageTest, CallbacksOfOneClientThatBlockKeepNoNoticeFromAnother) {
   constexpr int kBlocking = 70;  // more than there are threads
   const LockOptions brief{.hold_at_most = absl::Seconds(2)};

@@ -26,7 +26,8 @@ class Pool : public std::enable_shared_from_this<Pool> {
   explicit Pool(const PoolOptions& options)
       : most_threads_(options.most_threads),
         idle_for_(absl::ToChronoNanoseconds(options.idle_for)),
-        start_(options.start) {}
+        start_(options.start),
+        later_(options.later) {}
 
   void Execute(Task task, const sigset_t& signals) {
     {
@@ -83,10 +84,27 @@ class Pool : public std::enable_shared_from_this<Pool> {
     }
     absl::Status started = start_([self = shared_from_this()] { self->Run(); });
     if (started.ok()) return started;
-    MutexLock lock(mutex_);
-    starting_ = false;
-    --threads_;
+    {
+      MutexLock lock(mutex_);
+      starting_ = false;
+      --threads_;
+      if (later_ == nullptr || tasks_.empty() || std::exchange(retries_, true)) return started;
+    }
+    later_([pool = weak_from_this()] {
+      if (const auto self = pool.lock()) self->Retry();
+    });
     return started;
+  }
+
+  // Every thread may be blocked in a task of the user's: none of them would start another.
+  void Retry() {
+    {
+      MutexLock lock(mutex_);
+      retries_ = false;
+      if (!NeedsThread()) return;
+    }
+    const MutexLock one(start_mutex_);
+    (void)Start();
   }
 
   void Run() {
@@ -147,6 +165,7 @@ class Pool : public std::enable_shared_from_this<Pool> {
   const size_t most_threads_;
   const std::chrono::nanoseconds idle_for_;
   const StartThread start_;
+  const std::function<void(std::function<void()>)> later_;
   Mutex start_mutex_;               // one start at a time; locked before mutex_
   std::atomic<bool> kept_ = false;  // there is a thread, and it is kept
   Mutex mutex_;
@@ -155,6 +174,7 @@ class Pool : public std::enable_shared_from_this<Pool> {
   size_t threads_ ABSL_GUARDED_BY(mutex_) = 0;  // also the one that is being started
   size_t idle_ ABSL_GUARDED_BY(mutex_) = 0;     // wait for a task
   bool starting_ ABSL_GUARDED_BY(mutex_) = false;
+  bool retries_ ABSL_GUARDED_BY(mutex_) = false;  // later_ will
   bool keeps_ ABSL_GUARDED_BY(mutex_) = false;
   bool over_ ABSL_GUARDED_BY(mutex_) = false;
 };

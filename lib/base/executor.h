@@ -21,6 +21,9 @@ struct PoolOptions {
   size_t most_threads = 64;
   absl::Duration idle_for = absl::Seconds(5);  // then an idle thread ends
   StartThread start = nullptr;                 // for tests
+  // Runs its argument in a moment, and not inline: when no thread could be started it is tried
+  // again. Optional.
+  std::function<void(std::function<void()>)> later = nullptr;
 };
 
 // The library's own executor: a thread is added whenever none is idle, so that a task never waits
@@ -30,8 +33,8 @@ struct PoolOptions {
 //
 // Its tasks have the signal mask of the thread that made it, though Execute is called by the I/O
 // thread, which blocks all signals: what a task starts must not be deaf to SIGTERM. When no thread
-// can be started, a task runs as soon as another one has ended, or with the next that is handed
-// over; so with a thread that is kept, it runs.
+// can be started, a task runs as soon as another one has ended, with the next that is handed over,
+// or when `later` has tried again; so with a thread that is kept, it runs.
 class GrowingExecutor : public Executor {
  public:
   // From OK on the last idle thread does not end before this object does: there is one for the next

@@ -179,6 +179,33 @@ TEST_F(KeptThreadTest, IsNotPromisedIfThereIsNone) {
   RunOne(*executor);
 }
 
+// All threads may be blocked in tasks, for as long as a user likes.
+TEST_F(KeptThreadTest, IsJoinedByAnotherAsSoonAsThatCanBeStarted) {
+  std::deque<std::function<void()>> retries;
+  const auto executor = NewGrowingExecutor(
+      {.start = StartUnlessRefused,
+       .later = [&retries](std::function<void()> retry) { retries.push_back(std::move(retry)); }});
+  ASSERT_EQ(executor->KeepThread(), absl::OkStatus());
+  std::latch release(1), blocked(1), second(2), over(1);
+  executor->Execute([&] {
+    blocked.count_down();
+    release.wait();
+    over.count_down();
+  });
+  blocked.wait();
+  no_threads = true;
+  for (int i = 0; i < 2; ++i) executor->Execute([&] { second.count_down(); });
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(retries.size(), 1u) << "one for all tasks";
+    no_threads = i < 2;
+    std::exchange(retries, {}).front()();
+  }
+  second.wait();
+  EXPECT_TRUE(retries.empty());
+  release.count_down();
+  over.wait();
+}
+
 // The one that came with the burst and the one that is kept: the latter stays, whichever it is.
 TEST_F(KeptThreadTest, IsTheLastOneThatIsIdle) {
   const auto executor =

@@ -63,7 +63,7 @@ absl::Status Check(const internal::PathQueue& queue, const machine::Candidacy& c
 // What has to be there before a node is made: afterwards it would be too late to do without.
 absl::Status Prepare(const internal::PathQueue& queue, const machine::Candidacy& candidacy) {
   if (absl::Status wrong = Check(queue, candidacy); !wrong.ok()) return wrong;
-  const absl::Status ready = queue.core->PrepareNotices();
+  const absl::Status ready = queue.core->PrepareThread(internal::ClientCore::ThreadFor::kNotices);
   if (ready.ok()) return ready;
   return absl::Status(ready.code(), absl::StrCat("acquire ", queue.path, ": ", ready.message()));
 }

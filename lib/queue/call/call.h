@@ -208,7 +208,7 @@ std::shared_ptr<Pending> Begin(Start<T> start, const WaitOptions& wait,
 template <typename T>
 void Async(Start<T> start, const WaitOptions& wait, std::type_identity_t<Done<T>> done) {
   if (start.core != nullptr && start.core->InHomeProcess()) {
-    absl::Status ready = start.core->PrepareAnswers();
+    absl::Status ready = start.core->PrepareThread(internal::ClientCore::ThreadFor::kAnswers);
     if (!ready.ok()) return std::move(done)(std::move(ready));
     done = [executor = start.core->executor(), done = std::move(done)](T answer) mutable {
       executor->Execute([done = std::move(done), answer = std::move(answer)]() mutable noexcept {

@@ -40,6 +40,20 @@ std::function<void(const SessionReport&)> TellerOfReports(const ClientOptions& o
   return [subscriber](const SessionReport& report) { subscriber->Tell(report); };
 }
 
+// A thread that could not be started is tried again so much later.
+constexpr absl::Duration kRetry = absl::Milliseconds(50);
+
+// See PoolOptions::later. A pool with a blocked thread may outlive the reactor.
+auto Soon(const std::shared_ptr<zk::Reactor>& reactor) {
+  return [weak = std::weak_ptr(reactor)](std::function<void()> retry) {
+    const auto alive = weak.lock();
+    if (alive == nullptr) return;
+    alive->Post([on = alive.get(), retry = std::move(retry)]() mutable {
+      on->CallAt(on->Now() + kRetry, std::move(retry));
+    });
+  };
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<ClientCore>> ClientCore::Create(ClientOptions options) {
@@ -79,7 +93,7 @@ std::shared_ptr<ClientCore> ClientCore::CreateIn(Environment environment, Client
   std::shared_ptr<base::GrowingExecutor> notices;
   if (options.executor == nullptr) {
     options.executor = base::SharedExecutor();
-    notices = base::NewGrowingExecutor();
+    notices = base::NewGrowingExecutor({.later = Soon(environment.reactor)});
   } else {
     // A thread that lends itself to the loop while it waits must not run user code meanwhile.
     environment.loop = nullptr;  // it may run callbacks inline, on the reactor
@@ -299,20 +313,14 @@ absl::Status ClientCore::CheckOpen() const {
   return closed_ ? absl::FailedPreconditionError("the client is closed") : absl::OkStatus();
 }
 
-absl::Status ClientCore::PrepareNotices() const {
+absl::Status ClientCore::PrepareThread(ThreadFor what) const {
   // As in CheckMayBlock. An executor of the user's is the user's to have threads for.
   if (notices_ == nullptr || !InHomeProcess()) return absl::OkStatus();
-  const absl::Status kept = notices_->KeepThread();
+  const bool notices = what == ThreadFor::kNotices;
+  const absl::Status kept = notices ? notices_->KeepThread() : base::KeepSharedThread();
   if (kept.ok()) return kept;
-  return absl::ResourceExhaustedError(
-      absl::StrCat("no thread for the notice of a lease's end: ", kept.message()));
-}
-
-absl::Status ClientCore::PrepareAnswers() const {
-  if (notices_ == nullptr) return absl::OkStatus();
-  const absl::Status kept = base::KeepSharedThread();
-  if (kept.ok()) return kept;
-  return absl::ResourceExhaustedError(absl::StrCat("no thread for the answer: ", kept.message()));
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "no thread for the ", notices ? "notice of a lease's end: " : "answer: ", kept.message()));
 }
 
 bool ClientCore::InHomeProcess() const { return home_.IsThisProcess(); }

@@ -114,11 +114,11 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   // OK, or FailedPrecondition with the reason why no blocking call is possible here: the process is
   // a forked child, or the thread is the reactor's own.
   absl::Status CheckMayBlock() const;
-  // Before an acquire sends anything: from OK on a thread waits for the notices of its lease's end.
-  // At the deadline it may be too late to start one. ResourceExhausted. Thread-safe.
-  absl::Status PrepareNotices() const;
-  // Before a call that answers on the executor: from OK on there is a thread that will.
-  absl::Status PrepareAnswers() const;
+  // Before an acquire sends anything (at its lease's end it may be too late to start a thread for
+  // the notice), and before a call that answers on the executor: from OK on there is a thread.
+  // ResourceExhausted. Thread-safe.
+  enum class ThreadFor { kNotices, kAnswers };
+  absl::Status PrepareThread(ThreadFor what) const;
   // Not inline, lest zkrecipes::testing ask its own copy of what numbers the processes.
   bool InHomeProcess() const;
   bool OnReactor() const {
