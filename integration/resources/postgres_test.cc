@@ -496,14 +496,15 @@ TEST_F(PostgresTest, TheKeyOfALargeRowIsReadWithoutTheRow) {
 // ---- A holder that stands still, and answers that are lost --------------------------------------
 
 TEST_F(PostgresTest, AHolderThatStandsStillInsideAStatementIsEndedByANewerOne) {
-  // What it does meanwhile, and in its first transaction or a later one.
   for (const std::string sql : {"COPY guarded FROM STDIN", "SELECT repeat('x', 100000000)"}) {
-    ASSERT_EQ(b.Do("ROLLBACK; SET idle_in_transaction_session_timeout = 100"), absl::OkStatus());
     Connection old(server()->address() + " application_name=old");
     ASSERT_EQ(old.Do("BEGIN"), absl::OkStatus());
     ASSERT_EQ(old.Do("SAVEPOINT s"), absl::OkStatus());
     ASSERT_EQ(ShowPass(old.get(), "guarded", Pass(5)), absl::OkStatus());
-    ASSERT_EQ(PQsendQuery(old.get(), sql.c_str()), 1);
+    // In one statement, since this timeout is for what is between two.
+    ASSERT_EQ(PQsendQuery(old.get(),
+                          ("SET LOCAL idle_in_transaction_session_timeout = 100; " + sql).c_str()),
+              1);
 
     ASSERT_EQ(b.Do("SET lock_timeout = '200ms'"), absl::OkStatus());
     EXPECT_EQ(InTransaction(b, Pass(6), "SELECT 1").code(), Code::kUnavailable);
