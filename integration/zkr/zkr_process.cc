@@ -179,6 +179,15 @@ int Program::Wait() {
 
 bool Program::IsRunning() { return !Reap(); }
 
+void BlockStderr() {
+  int fds[2];
+  if (pipe2(fds, O_NONBLOCK) != 0) _exit(99);
+  for (const char bytes[4096] = {}; write(fds[1], bytes, sizeof(bytes)) > 0;) {
+  }
+  fcntl(fds[1], F_SETFL, 0);
+  dup2(fds[1], STDERR_FILENO);
+}
+
 Answer RunToEnd(const std::vector<std::string>& argv) {
   Program program(argv);
   const int status = program.Wait();

@@ -101,6 +101,9 @@ inline std::string Stubborn(const std::string& signals) {
   return "(setsid sh -c 'trap \"\" " + signals + "; echo deep >&9; while :; do sleep 1; done' &); ";
 }
 
+// Makes this process's stderr a pipe that is full, and that nothing ever reads. For in_child.
+void BlockStderr();
+
 // The results of a program that has run to its end.
 struct Answer {
   int status = -1;  // as Program::Wait

@@ -117,6 +117,17 @@ TEST_P(SupervisedInTrouble, AsksTheCommandToEndWhenTheLockIsLost) {
   ExpectAskedToEnd(Trouble::kLoss, "");
 }
 
+TEST_P(Supervised, AsksTheCommandToEndThoughStderrIsBlocked) {
+  // A shell tells of a child that a signal ended.
+  Program program(Shell(Holding("exec 2>/dev/null; trap 'echo asked >&9; exit 0' TERM; "
+                                "echo ready >&9; while :; do sleep 0.01; done")),
+                  {.in_child = BlockStderr});
+  ASSERT_TRUE(life_.WaitFor("ready"));
+  LoseTheLock();
+  EXPECT_TRUE(life_.WaitFor("asked"));
+  EXPECT_EQ(program.Wait(), 70);
+}
+
 TEST_P(Supervised, KillsTheTreeAfterTheGracePeriodWhenTheLockIsLost) {
   auto program = StartHolding(kDeafTree, "3s");
   LoseTheLock();
@@ -151,6 +162,33 @@ TEST_P(Supervised, KillsTheTreeWhenTheGuardIsKilled) {
   EXPECT_EQ(program->Wait(), 128 + SIGKILL);
   EXPECT_FALSE(life_.IsHeld());
   EXPECT_THAT(program->Err(), HasSubstr("killed the command's guard"));
+}
+
+// What `pkill -f 'zkr lock PATH'` is meant for is zkr: guard and runner have no word of its command
+// line.
+TEST_P(Supervised, HidesGuardAndRunnerFromPatternsForZkr) {
+  auto program = StartHolding("echo ready >&9; exec sleep 1000");
+  for (const char* name : {"lock-guard", "lock-runner"}) {
+    const pid_t pid = DescendantOf(program->pid(), name);
+    const std::string words = ReadFile("/proc/" + std::to_string(pid) + "/cmdline");
+    EXPECT_EQ(words.c_str(), std::string(name));
+    EXPECT_EQ(words.find_last_not_of('\0'), std::string(name).size() - 1) << words;
+  }
+  ASSERT_EQ(RunToEnd({"pkill", "-TERM", "-f", lock_}).status, 0);
+  EXPECT_EQ(program->Wait(), 1000 + SIGTERM);
+  EXPECT_FALSE(life_.IsHeld());
+}
+
+TEST_P(Supervised, LeavesNoCgroupBehindThoughZkrAndGuardAreKilled) {
+  auto program = StartHolding(kTree);
+  const pid_t guard = DescendantOf(program->pid(), "lock-guard");
+  program->Signal(SIGKILL);
+  kill(guard, SIGKILL);
+  EXPECT_TRUE(life_.WaitUntilCut());
+  const std::string name = "zkr-" + std::to_string(program->pid()) + "-*";
+  EXPECT_TRUE(Eventually([&] {
+    return RunToEnd({"find", "/sys/fs/cgroup", "-name", name}).out.empty();
+  }));
 }
 
 TEST_P(Supervised, KillsTheTreeWhenTheRunnerIsKilled) {

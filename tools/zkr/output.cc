@@ -28,6 +28,17 @@ ordered_json OwnerJson(const OwnerInfo& owner) {
 // "held" is the queue's view; only the holder knows whether it still believes in its lease.
 const char* StateText(const ContenderInfo& c) { return c.holds ? "held" : "waiting"; }
 
+// Characters that have no width, or turn the direction of writing: two names that differ would look
+// the same.
+bool IsHidden(char32_t c) {
+  constexpr std::pair<char32_t, char32_t> kHidden[] = {
+      {0xad, 0xad},     {0x34f, 0x34f},   {0x61c, 0x61c},   {0x115f, 0x1160}, {0x17b4, 0x17b5},
+      {0x180b, 0x180f}, {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f}, {0x3164, 0x3164},
+      {0xfe00, 0xfe0f}, {0xfeff, 0xfeff}, {0xffa0, 0xffa0}, {0xfff0, 0xfffb}, {0xe0000, 0xe0fff}};
+  return std::ranges::any_of(
+      kHidden, [c](const auto& range) { return range.first <= c && c <= range.second; });
+}
+
 // The length of the UTF-8 character that `text` begins with; 0: none that can be shown.
 std::size_t ShownLength(absl::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -43,11 +54,11 @@ std::size_t ShownLength(absl::string_view text) {
   const bool wrong = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) >= 0xa0) ||
                      (first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) >= 0x90) ||
                      (first == 0xc2 && byte(1) < 0xa0);
-  return wrong ? 0 : length;
+  if (wrong) return 0;
+  char32_t c = first & (0xff >> (length + 1));
+  for (std::size_t i = 1; i < length; ++i) c = c << 6 | (byte(i) & 0x3f);
+  return IsHidden(c) ? 0 : length;
 }
-
-// At most so many columns; what cannot be shown is escaped, what is too long is cut.
-constexpr std::size_t kWidest = 72;
 
 // In UTF-8 characters, which is close enough to columns for the names of hosts and owners.
 std::size_t Width(const std::string& text) {
@@ -61,7 +72,7 @@ constexpr std::size_t kIndent = 10;  // of a paragraph's text
 }  // namespace
 
 std::string JsonLine(const ordered_json& object) {
-  return object.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return object.dump(-1, ' ', /*ensure_ascii=*/true, ordered_json::error_handler_t::replace) + "\n";
 }
 
 std::string SessionText(std::int64_t session) {
@@ -93,15 +104,13 @@ std::string Paragraph(const std::string& label, const std::string& text) {
   return absl::StrCat(out, line, "\n");
 }
 
-// Owners, names and data are written by others: an escape sequence in them would reach the
-// terminal.
-std::string Printable(absl::string_view text) {
+std::string Printable(absl::string_view text, std::size_t widest) {
   std::string shown;
   for (std::size_t width = 0; !text.empty();) {
     const std::size_t length = ShownLength(text);
     width += length == 0 ? 4 : 1;
     // Cut at a character's border, and before what would not fit.
-    if (width > kWidest) return shown + "...";
+    if (width > widest) return shown + "...";
     if (length == 0) {
       absl::StrAppendFormat(&shown, "\\x%02x", static_cast<unsigned char>(text[0]));
     } else {

@@ -33,8 +33,10 @@ inline bool IsRead(const ContenderInfo& c) { return c.node_czxid != 0; }
 // "id@host:pid", as far as it is known; otherwise "-". As its process wrote it: see Printable.
 std::string OwnerText(const OwnerInfo& owner);
 
-// One line for people, of a text that others may have written: see FormatTable.
-std::string Printable(absl::string_view text);
+// One line for people, of a text that others may have written, such as owners, names and data: what
+// cannot be shown is escaped (controls, no UTF-8, what has no width or turns the direction of
+// writing), and what is wider is cut.
+std::string Printable(absl::string_view text, std::size_t widest = 72);
 
 // "0x3000100e01d0000".
 std::string SessionText(std::int64_t session);
@@ -43,7 +45,7 @@ std::string SessionText(std::int64_t session);
 std::string LocalTimeText(absl::Time time);
 std::string UtcTimeText(absl::Time time);
 
-// `object` on one line; bytes that are not UTF-8 are replaced.
+// `object` on one line, in ASCII; bytes that are not UTF-8 are replaced.
 std::string JsonLine(const nlohmann::ordered_json& object);
 
 // `label`, then `text` in lines of at most 100 columns that begin below its own beginning.
@@ -74,9 +76,8 @@ std::string LogJson(absl::Time time, const std::string& message, const std::stri
 // `token` 0: none, shown as null.
 std::string ResultJson(const std::string& word, int status, std::int64_t token);
 
-// A line for each row. Columns are as wide as their widest text, two blanks apart. Others may have
-// written the texts: what cannot be shown (control characters, no UTF-8) is escaped, and what is
-// longer than a column may be is cut. REQUIRES: all rows are equally long.
+// A line for each row of Printable texts. Columns are as wide as their widest text, two blanks
+// apart. REQUIRES: all rows are equally long.
 std::string FormatTable(std::vector<std::vector<std::string>> rows);
 
 }  // namespace zkrecipes::zkr

@@ -32,6 +32,9 @@ TEST(Table, EscapesWhatCannotBeShown) {
   EXPECT_EQ(FormatTable({{"\xff"}, {"\xc3"}, {"\xc0\xaf"}, {"\xed\xa0\x80"}, {"\xc2\x9b"}}),
             "\\xff\n\\xc3\n\\xc0\\xaf\n\\xed\\xa0\\x80\n\\xc2\\x9b\n");
   EXPECT_EQ(FormatTable({{"\xf0\x9f\x98\x80"}}), "\xf0\x9f\x98\x80\n");
+  // Right to left, no width, an isolate, a tag.
+  EXPECT_EQ(FormatTable({{"\u202e"}, {"\u200b"}, {"\u2066"}, {"\U000e0041"}}),
+            "\\xe2\\x80\\xae\n\\xe2\\x80\\x8b\n\\xe2\\x81\\xa6\n\\xf3\\xa0\\x81\\x81\n");
 }
 
 TEST(Table, CutsWhatIsTooLong) {
@@ -42,7 +45,7 @@ TEST(Table, CutsWhatIsTooLong) {
 
 TEST(LogJson, IsOneObjectOnOneLine) {
   EXPECT_EQ(LogJson(absl::UnixEpoch(), "a\n\"b\"\xff", "UNAVAILABLE"),
-            "{\"time\":\"1970-01-01T00:00:00+00:00\",\"message\":\"a\\n\\\"b\\\"\ufffd\","
+            "{\"time\":\"1970-01-01T00:00:00+00:00\",\"message\":\"a\\n\\\"b\\\"\\ufffd\","
             "\"code\":\"UNAVAILABLE\"}\n");
   EXPECT_NE(LogJson(absl::UnixEpoch(), "a", "").find("\"code\":null"), std::string::npos);
 }
@@ -66,6 +69,12 @@ TEST(Result, OfACommandIsItsOwnStatus) {
 
 TEST(Result, OfSomethingUsedUpHasACodeOfItsOwn) {
   const Result result = ResultOf(absl::ResourceExhaustedError("sequence numbers"), 75);
+  EXPECT_STREQ(result.word, "unavailable");
+  EXPECT_EQ(result.status, 73);
+}
+
+TEST(Result, OfAShortageThatPassesIsNoReasonToGiveUp) {
+  const Result result = ResultOf({.end = supervisor::Outcome::End::kNotRun, .code = EAGAIN}, 42);
   EXPECT_STREQ(result.word, "unavailable");
   EXPECT_EQ(result.status, 73);
 }

@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -16,6 +15,7 @@
 #include "absl/time/clock.h"
 
 #include "tools/zkr/output.h"
+#include "tools/zkr/supervisor/diagnostic.h"
 
 namespace zkrecipes::zkr {
 
@@ -41,24 +41,24 @@ ExitCode ExitCodeFor(const absl::Status& status) {
   }
 }
 
+void LogAsJson() {
+  supervisor::SetDiagnosticForm([](const std::string& message, const std::string& code) {
+    return LogJson(absl::Now(), message, code);
+  });
+}
+
 namespace {
 
-std::atomic<bool> log_as_json = false;
-
-// One write, so that lines of several threads do not mix.
-void Log(const std::string& message, const std::string& code) {
-  const std::string line =
-      log_as_json ? LogJson(absl::Now(), message, code) : "zkr: " + message + "\n";
-  std::fputs(line.c_str(), stderr);
+// Others have written what some messages quote: names, owners, data.
+void Say(absl::string_view message, const std::string& code) {
+  supervisor::Diagnose(Printable(message, absl::string_view::npos), code);
 }
 
 }  // namespace
 
-void LogAsJson() { log_as_json = true; }
-
-void Complain(const std::string& message) { Log(message, ""); }
+void Complain(const std::string& message) { Say(message, ""); }
 void Complain(const absl::Status& status) {
-  Log(std::string(status.message()), absl::StatusCodeToString(status.code()));
+  Say(status.message(), absl::StatusCodeToString(status.code()));
   // The library names ACL and path; how zkr is given other rights is for zkr to say.
   if (ExitCodeFor(status) != kDenied) return;
   Complain("name a user who may: --digest-file FILE or ZKR_DIGEST_FILE, one user:password a line");
@@ -108,7 +108,7 @@ Result ResultOf(const supervisor::Outcome& outcome, std::int64_t token) {
       break;
   }
   // Another attempt may succeed: not the user's mistake.
-  if (outcome.ShortOfResources()) return {"unavailable", kCannotRun, token};
+  if (outcome.ShortOfResources()) return {"unavailable", kExhausted, token};
   return {"usage", outcome.code == ENOENT ? kNotFound : kCannotRun, token};
 }
 

@@ -25,8 +25,8 @@ void Guard::Main(Setup setup) {
   // it.
   setpgid(0, 0);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  // So that `pkill zkr` and `killall zkr` spare the guard.
-  prctl(PR_SET_NAME, "lock-guard");
+  // So that `pkill zkr` and `pkill -f 'zkr lock PATH'` spare the guard.
+  NameThisProcess("lock-guard");
   // CLOCK_BOOTTIME counts while the machine is suspended, as the servers' clocks do: after a
   // suspension the deadline has passed, and CMD is killed before it can do anything.
   guard.deadline_ = base::UniqueFd(timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK));

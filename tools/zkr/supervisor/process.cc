@@ -6,19 +6,25 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <unordered_map>
 #include <unordered_set>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
 
 #include "tools/zkr/supervisor/signals.h"
 
@@ -83,6 +89,23 @@ void OccupyStandardStreams() {
       open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
     }
   }
+}
+
+void NameThisProcess(const char* name) {
+  prctl(PR_SET_NAME, name);
+  // Behind its own name, stat's fields begin with the third; 48 and 49 are where the words of the
+  // command line stand, in memory that a fork has copied.
+  std::string stat = ReadWhole("/proc/self/stat");
+  stat.erase(0, stat.rfind(')') + 1);
+  const std::vector<std::string> fields = absl::StrSplit(stat, ' ', absl::SkipEmpty());
+  std::uintptr_t begin = 0, end = 0;
+  if (fields.size() < 47 || !absl::SimpleAtoi(fields[45], &begin) ||
+      !absl::SimpleAtoi(fields[46], &end) || begin == 0 || end <= begin) {
+    return;
+  }
+  char* const words = reinterpret_cast<char*>(begin);
+  std::memset(words, 0, end - begin);
+  std::strncpy(words, name, end - begin - 1);
 }
 
 // glibc 2.36 declares pidfd_open without extern "C".

@@ -34,6 +34,10 @@ void DetachStandardStreams(std::initializer_list<int> streams);
 // if they were closed still. For the start of main().
 void OccupyStandardStreams();
 
+// Shows this process as `name` to ps, and to pkill with and without -f, which would otherwise find
+// zkr's own words in each of its forks. For a process that has just been forked.
+void NameThisProcess(const char* name);
+
 // A pidfd, close-on-exec: readable once the process has ended.
 base::UniqueFd OpenProcess(pid_t pid);
 

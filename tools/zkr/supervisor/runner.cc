@@ -34,14 +34,16 @@ void Runner::Main(Setup setup) {
     const bool zkr_lives = runner.Loop();
     // Also if the guard was killed: then nobody else can end what CMD has left.
     KillTree(*runner.setup_.cgroup);
+    // Unless a guard that lives runs CMD again, in the same cgroup.
+    if (!zkr_lives || !runner.setup_.command->again) runner.setup_.cgroup->Remove();
     if (!zkr_lives) _exit(kZkrIsGone);
   }
   _exit(0);
 }
 
 bool Runner::PrepareProcess() {
-  // Not "zkr": `pkill zkr` is meant for zkr.
-  prctl(PR_SET_NAME, "lock-runner");
+  // Not zkr's: `pkill -f 'zkr lock PATH'` is meant for zkr.
+  NameThisProcess("lock-runner");
   // No PR_SET_PDEATHSIG here: a runner outlives a guard that was killed, to kill the tree.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   child_signal_ = OpenSignalFd(SignalSet({SIGCHLD}));

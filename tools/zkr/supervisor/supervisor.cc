@@ -9,12 +9,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
+#include "tools/zkr/supervisor/diagnostic.h"
 #include "tools/zkr/supervisor/guard.h"
 #include "tools/zkr/supervisor/process.h"
 
@@ -91,7 +91,7 @@ Outcome Supervisor::Run(const WhileHeld& held) {
   if (!CanRunAgain()) EndGuard();
   if (TakeTerminalBack()) terminal_.RestoreModes();
   if (now_.phase == Phase::kRunning && !now_.outcome.lost) {
-    std::fprintf(stderr, "zkr: somebody killed the command's guard, so the command was killed\n");
+    Diagnose("somebody killed the command's guard, so the command was killed");
   }
   return now_.outcome;
 }
@@ -168,9 +168,9 @@ void Supervisor::GiveUp(const char* why) {
   // because of it.
   now_.outcome.lost = true;
   now_.given_up_at = BootNow();
-  std::fprintf(stderr, "zkr: the %s is %s\n", command_.held.c_str(), why);
   SendSignal(SIGTERM);
   SendSignal(SIGCONT);  // a stopped process reacts only to this and SIGKILL
+  Diagnose(absl::StrCat("the ", command_.held, " is ", why));
 }
 
 // ---- The guard: of which kind, that it lives, its end ------------------------------------------
@@ -210,7 +210,7 @@ void Supervisor::TendGuard() {
   }
   if (BootNow() < now_.complain_at) return;
   now_.complain_at = BootTime::InfiniteFuture();
-  std::fprintf(stderr, "zkr: waiting for processes of the command that cannot be killed\n");
+  Diagnose("waiting for processes of the command that cannot be killed");
 }
 
 int Supervisor::MillisecondsToNextTimer() const {

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_TOOLS_ZKR_SUPERVISOR_DIAGNOSTIC_H_
+#define ZKRECIPES_TOOLS_ZKR_SUPERVISOR_DIAGNOSTIC_H_
+
+#include <string>
+
+namespace zkrecipes::zkr::supervisor {
+
+// Writes a line to stderr: the only way in which zkr, its guard and its runner do. Never blocks:
+// signals, grants and releases must not wait for a reader. A line that stderr does not take at once
+// is dropped, and the next one that it takes is preceded by how many were. Thread-safe.
+// `code`: of an absl::Status; empty: none.
+void Diagnose(const std::string& message, const std::string& code = "");
+
+// The form of a line; as it is, "zkr: MESSAGE\n". For the start of the process.
+using DiagnosticForm = std::string (*)(const std::string& message, const std::string& code);
+void SetDiagnosticForm(DiagnosticForm form);
+
+}  // namespace zkrecipes::zkr::supervisor
+
+#endif  // ZKRECIPES_TOOLS_ZKR_SUPERVISOR_DIAGNOSTIC_H_
