@@ -2,6 +2,7 @@
 //
 // `zkr doctor`: what is wrong with a path and its queue.
 
+#include <signal.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -211,6 +212,23 @@ TEST_F(ZkrDoctorTest, ExplainsALockWhoseHolderIsStopped) {
   EXPECT_EQ(report.status, 1);
   EXPECT_THAT(report.findings, ElementsAre("holder-stopped"));
   zkr->Signal(SIGKILL);
+}
+
+// Its zkr works, and keeps the lock for it.
+TEST_F(ZkrDoctorTest, ExplainsALockWhoseCommandIsStopped) {
+  auto zkr = StartLock(Holding("echo up >&9; exec sleep 1000"));
+  ASSERT_TRUE(life_.WaitFor("up"));
+  const pid_t command = testing::DescendantOf(zkr->pid(), "sleep");
+  kill(command, SIGSTOP);
+  ASSERT_TRUE(Eventually([&] { return testing::StateOf(command) == 'T'; }));
+  const Report report = ExamineQueue();
+  EXPECT_EQ(report.status, 1);
+  EXPECT_THAT(report.findings, ElementsAre("holder-stopped"));
+  EXPECT_EQ(report.all["lock"]["holders"][0]["command"], "is stopped");
+  // As the finding says.
+  zkr->Signal(SIGTERM);
+  zkr->Signal(SIGCONT);
+  EXPECT_EQ(zkr->Wait(), 1000 + SIGTERM);
 }
 
 TEST_F(ZkrDoctorTest, FindsASessionNearItsBudget) {

@@ -57,7 +57,7 @@ Life LifeOf(const Facts& facts, const ContenderInfo& contender) {
   if (!IsRead(contender)) return {};
   const std::int64_t session = contender.session;
   if (session == 0) return {.state = kNoSession};
-  Life life{.state = kCutOff};
+  Life life{.state = facts.servers.empty() ? kUnknown : kCutOff};
   for (const ServerFacts& server : facts.servers) {
     // The session may be connected to the one server that does not tell.
     if (!server.connections) life.state = kUnknown;
@@ -91,6 +91,11 @@ const ThisMachine::Process* ProcessOf(const Facts& facts, const OwnerInfo& owner
   const auto found = facts.machine.processes.find(owner.pid);
   const bool here = found != facts.machine.processes.end() && IsHere(facts, owner);
   return here ? &found->second : nullptr;
+}
+
+const ThisMachine::Process* CommandOf(const Facts& facts, const ThisMachine::Process& zkr) {
+  const auto found = facts.machine.processes.find(zkr.command);
+  return zkr.command == 0 || found == facts.machine.processes.end() ? nullptr : &found->second;
 }
 
 bool IsStopped(const ThisMachine::Process& process) {

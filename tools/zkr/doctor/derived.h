@@ -84,6 +84,8 @@ bool IsHere(const Facts& facts, const OwnerInfo& owner);
 
 // The process of this machine that `owner` names; nullptr: it names none, or that process is gone.
 const ThisMachine::Process* ProcessOf(const Facts& facts, const OwnerInfo& owner);
+// CMD's, of a zkr; nullptr: none was seen.
+const ThisMachine::Process* CommandOf(const Facts& facts, const ThisMachine::Process& zkr);
 bool IsStopped(const ThisMachine::Process& process);
 
 // Words for people and programs: "cut-off"; "is stopped", as ps shows the process; "certain".

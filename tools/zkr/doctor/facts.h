@@ -71,12 +71,14 @@ struct PathFacts {
 };
 constexpr std::size_t kMostAcls = 100;
 
-// This machine, and those of its processes that the path's owners name by host and pid.
+// This machine, and those of its processes that the path's owners name by host and pid, and the
+// CMD of each that is a zkr.
 struct ThisMachine {
   std::string host = {};  // as owners write it; empty: not read
   struct Process {
-    std::string name = {};  // empty: /proc does not show it
-    char state = '?';       // as ps shows it
+    std::string name = {};     // empty: /proc does not show it
+    char state = '?';          // as ps shows it
+    std::int64_t command = 0;  // CMD's pid; 0: none was seen
   };
   std::map<std::int64_t, Process> processes = {};  // by pid; one that has ended is not in it
 };

@@ -78,14 +78,20 @@ void JudgeProcesses(const Facts& facts, const PathFacts& path, Findings& found) 
     const ThisMachine::Process* const process = ProcessOf(facts, c.owner);
     if (process == nullptr) gone.push_back(absl::StrCat(c.node, " (pid ", c.owner.pid, ")"));
     // A waiter that is stopped holds up those behind it only when its turn comes.
-    if (process == nullptr || !c.holds || !IsStopped(*process)) continue;
+    if (process == nullptr || !c.holds) continue;
     const auto pid = c.owner.pid;
+    const ThisMachine::Process* const command = CommandOf(facts, *process);
+    const bool itself = IsStopped(*process);
+    if (!itself && (command == nullptr || !IsStopped(*command))) continue;
     found.push_back(
         {kLikely, "holder-stopped", path.path,
-         absl::StrCat("the holder names process ", pid, ", and that process of this machine (",
-                      Printable(process->name),
-                      ") is stopped: it does no work, and the lock is not free before its session"
-                      " ends; a process of a container may have the same number"),
+         absl::StrCat(
+             "the holder names process ", pid, ", and ",
+             itself ? "that process" : absl::StrCat("its command, ", process->command, ","),
+             " of this machine (", Printable(itself ? process->name : command->name),
+             ") is stopped: it does no work, and the lock is not free before ",
+             itself ? "its session ends" : "it goes on",
+             "; a process of a container may have the same number"),
          absl::StrCat("kill -CONT ", pid, " lets it go on; kill -TERM ", pid, "; kill -CONT ", pid,
                       " ends it gently")});
   }
@@ -96,6 +102,27 @@ void JudgeProcesses(const Facts& facts, const PathFacts& path, Findings& found) 
                     " names is no process of this machine, unless one of a container"),
        "wait for a session timeout; if it is still there, and no container of this machine has "
        "that process, break it (zkr break)"});
+}
+
+// A holder that may be at work elsewhere, cut off from the servers: of a process of this machine
+// that is stopped more is known.
+void JudgeSilence(const Facts& facts, const PathFacts& path, Findings& found) {
+  for (const ContenderInfo& c : facts.contenders) {
+    const Life life = LifeOf(facts, c);
+    const ThisMachine::Process* const process = ProcessOf(facts, c.owner);
+    const bool silent = life.state == Life::State::kSilent || life.state == Life::State::kCutOff;
+    if (!c.holds || !silent || (process != nullptr && IsStopped(*process))) continue;
+    const std::string since =
+        life.connection ? absl::StrCat("has not been heard of for ", Short(life.connection->silent),
+                                       " of ", Short(life.connection->timeout))
+                        : "is connected to none of the servers";
+    found.push_back(
+        {kLikely, "holder-silent", path.path,
+         absl::StrCat("the session of the holder ", Printable(OwnerText(c.owner)), " ", since,
+                      ": its process hangs, is stopped or cut off, or just changes servers"),
+         "look at that process, and ask again; if it stays silent, its session ends with its"
+         " timeout, and the lock is free"});
+  }
 }
 
 // ---- ACLs --------------------------------------------------------------------------------------
@@ -204,6 +231,7 @@ Findings JudgeQueue(const Facts& facts, const PathFacts& path) {
   JudgeNumbers(path, found);
   JudgeOrphans(facts, path, found);
   JudgeProcesses(facts, path, found);
+  JudgeSilence(facts, path, found);
   return found;
 }
 

@@ -20,6 +20,13 @@ void OwnedBy(Facts& facts, const std::string& host, std::int64_t pid, char state
   facts.machine = {"db7", {{4711, {"java", state}}}};
 }
 
+// Both sessions are connected; `session` has been silent for so long, of ten seconds.
+void Heard(Facts& facts, std::int64_t session, int seconds) {
+  Connections& all = facts.servers[0].connections.emplace();
+  for (const std::int64_t each : {7, 8}) all[each] = {"h:1", absl::Seconds(10)};
+  all[session].silent = absl::Seconds(seconds);
+}
+
 // Of the guid of kFirst.
 constexpr char kTwin[] = "_c_1b4e28ba-2fa1-41d2-883f-0016d3cca427-lock-0000000008";
 
@@ -41,6 +48,30 @@ TEST(JudgeQueue, FindsWhatIsWrongWithAQueue) {
       Mess("a process of this machine", {}, [](Facts& f) { OwnedBy(f, "db7", 4711, 'S'); }),
       Mess("a holder that is stopped", {"holder-stopped /q"},
            [](Facts& f) { OwnedBy(f, "db7", 4711, 'T'); }),
+      Mess("a holder whose command is stopped", {"holder-stopped /q"},
+           [](Facts& f) {
+             OwnedBy(f, "db7", 4711, 'S');
+             f.machine.processes[4711].command = 4712;
+             f.machine.processes[4712] = {"rsync", 'T'};
+           }),
+      Mess("a holder whose command works", {},
+           [](Facts& f) {
+             OwnedBy(f, "db7", 4711, 'S');
+             f.machine.processes[4711].command = 4712;
+             f.machine.processes[4712] = {"rsync", 'D'};
+           }),
+      Mess("a holder that is silent", {"holder-silent /q"}, [](Facts& f) { Heard(f, 7, 6); }),
+      Mess("a holder that has just been heard", {}, [](Facts& f) { Heard(f, 7, 4); }),
+      Mess("a waiter that is silent", {}, [](Facts& f) { Heard(f, 8, 6); }),
+      Mess("a holder that no server is connected to", {"holder-silent /q"},
+           [](Facts& f) {
+             for (ServerFacts& server : f.servers) server.connections.emplace();
+           }),
+      Mess("a holder that is stopped, and so silent", {"holder-stopped /q"},
+           [](Facts& f) {
+             OwnedBy(f, "db7", 4711, 'T');
+             Heard(f, 7, 6);
+           }),
       Mess("a waiter that is stopped", {},
            [](Facts& f) {
              OwnedBy(f, "db7", 4711, 'T');

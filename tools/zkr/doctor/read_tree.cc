@@ -80,15 +80,29 @@ ThisMachine::Process ReadProcess(pid_t pid) {
   return {line.substr(begin + 1, end - begin - 1), line[end + 2]};
 }
 
+// Of a zkr that is a process of this machine: CMD is the child of its runner. 0: there is none.
+pid_t CommandOf(const std::vector<supervisor::ProcessInfo>& all, pid_t zkr) {
+  const std::vector<pid_t> below = supervisor::Descendants(all, zkr);
+  const auto found = std::ranges::find_if(all, [&](const supervisor::ProcessInfo& info) {
+    return std::ranges::count(below, info.pid) > 0 &&
+           ReadProcess(info.parent).name == "lock-runner";
+  });
+  return found == all.end() ? 0 : found->pid;
+}
+
 // The processes of this machine that these owners name, as far as they have not ended.
 ThisMachine ReadOwners(const std::vector<ContenderInfo>& contenders) {
   ThisMachine machine{.host = queue::listing::ThisOwner("").host};
+  const std::vector<supervisor::ProcessInfo> all = supervisor::ListProcesses();
   for (const ContenderInfo& c : contenders) {
     const auto pid = static_cast<pid_t>(c.owner.pid);
     if (pid <= 0 || pid != c.owner.pid || c.owner.host != machine.host) continue;
     // Unlike /proc, which may hide other users' processes, this tells "gone" from "not shown".
     if (kill(pid, 0) != 0 && errno == ESRCH) continue;
+    const pid_t command = CommandOf(all, pid);
+    if (command != 0) machine.processes[command] = ReadProcess(command);
     machine.processes[pid] = ReadProcess(pid);
+    machine.processes[pid].command = command;
   }
   return machine;
 }

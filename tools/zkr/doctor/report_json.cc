@@ -76,7 +76,9 @@ ordered_json LifeJson(const Facts& facts, const ContenderInfo& c) {
   json["timeout_ms"] = seen ? OrNull(std::optional(seen->timeout)) : ordered_json();
   json["from"] = OrNull(seen ? seen->from : "");
   json["server"] = OrNull(life.server);
+  const ThisMachine::Process* const command = process ? CommandOf(facts, *process) : nullptr;
   json["process"] = process ? ordered_json(ProcessWord(*process)) : ordered_json();
+  json["command"] = command ? ordered_json(ProcessWord(*command)) : ordered_json();
   return json;
 }
 

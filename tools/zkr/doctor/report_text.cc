@@ -145,8 +145,13 @@ std::string ProcessText(const Facts& facts, const ContenderInfo& c) {
   if (process == nullptr) {
     return absl::StrCat("; this machine, which has its host's name, has no process ", c.owner.pid);
   }
+  const ThisMachine::Process* const command = CommandOf(facts, *process);
   return absl::StrCat("; process ", c.owner.pid, " of this machine (", Printable(process->name),
-                      ") ", ProcessWord(*process));
+                      ") ", ProcessWord(*process),
+                      command == nullptr
+                          ? ""
+                          : absl::StrCat("; its command, ", process->command, " (",
+                                         Printable(command->name), "), ", ProcessWord(*command)));
 }
 
 std::string HolderText(const Facts& facts, const ContenderInfo& c) {
