@@ -3,6 +3,7 @@
 // `zkr lock` on a real ensemble, as a user runs it: what CMD gets, and what zkr ends with.
 
 #include <signal.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <fstream>
@@ -115,6 +116,95 @@ TEST_F(ZkrLockTest, AWaitThatIsOverLeavesNothingBehind) {
   ExpectNotRun(*StartLock("echo ran", {"--wait", "300ms", "--conflict-exit-code", "0"}),
                "not_acquired", 0, "300ms");
   EXPECT_TRUE(AwaitQueue(1));
+}
+
+TEST_F(ZkrLockTest, AWaitOfZeroIsATryThatTakesAFreeLock) {
+  for (const std::vector<std::string>& zero :
+       std::vector<std::vector<std::string>>{{"-w", "0"}, {"--wait", "0s"}}) {
+    EXPECT_EQ(StartLock("exit 3", zero)->Wait(), 3);
+    const Lease held = Acquired(other());
+    ExpectNotRun(*StartLock("echo ran", zero), "not_acquired", 75, "is locked");
+  }
+}
+
+TEST_F(ZkrLockTest, AWaitIsNoLongerBecauseNoServerAnswers) {
+  const absl::Time begin = absl::Now();
+  ExpectNotRun(
+      *StartLock("echo ran", {"--servers", "127.0.0.1:1", "--session-timeout", "60s", "-w", "1"}),
+      "unavailable", 69, "127.0.0.1:1");
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(30));
+}
+
+TEST_F(ZkrLockTest, SaysNothingOfABusyLockIfItIsQuiet) {
+  const Lease held = Acquired(other());
+  for (const std::string wait : {"-n", "-w0.1"}) {
+    auto zkr = StartLock("echo ran", {"-q", wait});
+    EXPECT_EQ(zkr->Wait(), 75);
+    EXPECT_THAT(zkr->Err(), IsEmpty());
+  }
+  ExpectNotRun(
+      *StartLock("echo ran", {"-q", "-n", "--servers", "127.0.0.1:1", "--session-timeout", "1s"}),
+      "unavailable", 69, "127.0.0.1:1");
+}
+
+TEST_F(ZkrLockTest, KeepsTheLockAfterASuccessForTheTimeThatWasAsked) {
+  auto zkr = StartLock(Holding("echo up >&9"), {"--at-least", "1h"});
+  ASSERT_TRUE(life_.WaitFor("up"));
+  ASSERT_TRUE(life_.WaitUntilCut());
+  ExpectBusy({"--try"});
+  EXPECT_TRUE(zkr->IsRunning());
+  zkr->Signal(SIGTERM);  // has the last word
+  EXPECT_EQ(zkr->Wait(), 1000 + SIGTERM);
+  EXPECT_TRUE(AwaitQueue(0));
+  // A job that failed may run elsewhere at once, and one that took longer is not prolonged.
+  EXPECT_EQ(StartLock("exit 4", {"--at-least", "1h"})->Wait(), 4);
+  EXPECT_EQ(StartLock("exit 0", {"--at-least", "1ms"})->Wait(), 0);
+}
+
+// A narrator that waits for its reader would hold up the grant.
+TEST_F(ZkrLockTest, RunsTheCommandThoughStderrIsBlocked) {
+  Lease held = Acquired(other());
+  testing::Program zkr({ZKRECIPES_BIN_DIR "/zkr", "--servers", servers(), "--verbose", "lock",
+                        node_path(), "--", "echo", "ran"},
+                       {.in_child = testing::BlockStderr});
+  ASSERT_TRUE(AwaitQueue(2));
+  ASSERT_TRUE(std::move(held).Release({kSoon}).ok());
+  EXPECT_EQ(zkr.Wait(), 0);
+  EXPECT_EQ(zkr.Out(), "ran\n");
+}
+
+TEST_F(ZkrLockTest, ShowsNothingOfAHolderThatReachesTheTerminal) {
+  const Lease beside = Acquired(other(), node_path() + "-beside");
+  auto session = Connect();
+  ASSERT_EQ(session->Do(zk::Create{node_path(), "", zk::CreateMode::kPersistent}).code,
+            zk::Code::kOk);
+  const json owner = {{"id", "a\u009b2J\u202e"}, {"host", "h"}, {"pid", 1}};
+  ASSERT_EQ(session
+                ->Do(zk::Create{node_path() + "/_c_1b4e28ba-2fa1-41d2-883f-0016d3cca427-lock-",
+                                owner.dump(), zk::CreateMode::kEphemeralSequential})
+                .code,
+            zk::Code::kOk);
+  for (const std::string wait : {"-n", "-w0.3"}) {
+    auto zkr = StartLock("echo ran", {"--verbose", wait});
+    EXPECT_EQ(zkr->Wait(), 75);
+    EXPECT_THAT(zkr->Err(), HasSubstr("2J"));
+    for (const char* raw : {"\u009b", "\u202e"}) {
+      EXPECT_EQ(zkr->Err().find(raw), std::string::npos);
+    }
+  }
+}
+
+TEST_F(ZkrLockTest, AShortageOfDescriptorsHasAStatusOfItsOwn) {
+  for (rlim_t limit = 6; limit <= 40; limit += 2) {
+    testing::Program zkr(
+        {ZKRECIPES_BIN_DIR "/zkr", "--servers", servers(), "lock", node_path(), "--", "true"},
+        {.in_child = [limit] {
+          const rlimit files{limit, limit};
+          setrlimit(RLIMIT_NOFILE, &files);
+        }});
+    const int status = zkr.Wait();
+    EXPECT_TRUE(status == 73 || status == 0) << limit << ": " << status;
+  }
 }
 
 TEST_F(ZkrLockTest, AWaiterThatIsAskedToEndLeavesTheQueueAndRunsNothing) {

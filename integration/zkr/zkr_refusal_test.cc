@@ -176,6 +176,8 @@ const std::vector<BadArguments> kBadArguments = {
     {{"lock", "[3]", "--", "true"}, {"PATH", "required"}},
     {{"lock", kBadPath, "[3]", "--digest-file", "/none", "--", "true"},
      {"--digest-file: /none: No such file"}},
+    {{"epoch", "--raise", "--above", "-1"}, {"--above", "\"-1\" is not a number of 0 or more"}},
+    {{"lock", kBadPath, "[3]", "--at-least", "inf", "--", "true"}, {"--at-least", "finite"}},
     {{"lock", kBadPath, "[3]", "--wait", "5", "--", "true"}, {"--wait", "\"5\""}},
     {{"lock", kBadPath, "[3]", "--wait", "-5s", "--", "true"}, {"\"-5s\"", "negative"}},
     {{"lock", kBadPath, "[3]", "--grace", "inf", "--", "true"}, {"--grace", "finite"}},
@@ -238,6 +240,28 @@ TEST_F(ZkrRefusalTest, EveryCommandHasHelpAndVersion) {
   }
 }
 
+TEST_F(ZkrRefusalTest, HelpNeedsNoDigestFile) {
+  const std::string zkr = "ZKR_DIGEST_FILE=/none exec " ZKRECIPES_BIN_DIR "/zkr ";
+  EXPECT_EQ(testing::RunToEnd({"sh", "-c", zkr + "lock --help"}).status, 0);
+  const testing::Answer refused = testing::RunToEnd({"sh", "-c", zkr + "ls /a"});
+  EXPECT_EQ(refused.status, 64);
+  EXPECT_THAT(refused.err, HasSubstr("--digest-file: /none: No such file"));
+}
+
+// Each word that is refused is one object, and nothing else comes.
+TEST_F(ZkrRefusalTest, SaysAllOfItInTheFormatThatWasAsked) {
+  auto zkr = Start({"--log-format", "json", "lock", "/a", "--frob", "--", "true"});
+  EXPECT_EQ(zkr->Wait(), 64);
+  EXPECT_THAT(json::parse(zkr->Err())["message"].get<std::string>(), HasSubstr("zkr lock --help"));
+  // A guard that is killed, and a lock that is lost.
+  auto killed = Start({"-q", "--log-format", "json", "lock", node_path(), "--", "sh", "-c",
+                       Holding("echo up >&9; exec sleep 1000")});
+  ASSERT_TRUE(life_.WaitFor("up"));
+  testing::SignalDescendant(killed->pid(), "lock-guard", SIGKILL);
+  killed->Wait();
+  EXPECT_THAT(json::parse(killed->Err())["message"].get<std::string>(), HasSubstr("guard"));
+}
+
 TEST_F(ZkrRefusalTest, TheManualAndTheCompletionsKnowEveryCommandAndOption) {
   for (const Words& what :
        std::vector<Words>{{"man"}, {"completion", "bash"}, {"completion", "zsh"}}) {
@@ -251,17 +275,41 @@ TEST_F(ZkrRefusalTest, TheManualAndTheCompletionsKnowEveryCommandAndOption) {
 }
 
 TEST_F(ZkrRefusalTest, BashCompletesWhatIsTyped) {
+  std::ofstream(dir_ / "file") << "";
   const std::string script =
       "eval \"$(" ZKRECIPES_BIN_DIR
       "/zkr completion bash)\"; "
       "try() { COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _zkr; echo "
       "\"${COMPREPLY[*]}\"; }; "
       "try zkr l; try zkr lock /a --g; try zkr lock /a --guard ''; try zkr ensemble st; "
-      "try zkr completion z; try zkr lock /a -- bas";
+      "try zkr completion z; try zkr lock /a -- bas; try zkr --digest-file " +
+      (dir_ / "fi") + "; try zkr lock /a -- cat " + (dir_ / "fi");
   const testing::Answer answer = testing::RunToEnd({"bash", "-c", script});
   EXPECT_THAT(answer.out,
               ::testing::StartsWith(
                   "lock ls\n--grace --guard\nauto cgroup process\nstart stop status\nzsh\nbas"));
+  EXPECT_THAT(answer.out,
+              ::testing::EndsWith("\n" + (dir_ / "file") + "\n" + (dir_ / "file") + "\n"));
+}
+
+// In a terminal of its own: zsh completes only what is typed.
+TEST_F(ZkrRefusalTest, ZshCompletesWhatIsTyped) {
+  if (testing::RunToEnd({"zsh", "--version"}).status != 0) GTEST_SKIP() << "there is no zsh";
+  std::ofstream(dir_ / "file") << "";
+  const std::string script = R"(
+    zmodload zsh/zpty && zpty shell 'TERM=dumb zsh -f -i'
+    zpty -w shell "PS1=; autoload -Uz compinit; compinit -D -u; eval \"\$($1 completion zsh)\"
+      show() { print -r -- \"<\$BUFFER>\"; BUFFER= }; zle -N show; bindkey '^X' show; echo rea''dy"
+    zpty -r shell out '*ready*'
+    for line in "${@:2}"; do
+      zpty -w -n shell "$line"$'\t\x18' && zpty -r shell out '*<*>*' && print -r -- "${${out##*<}%%>*}"
+    done)";
+  const testing::Answer answer = testing::RunToEnd(
+      {"timeout", "60", "zsh", "-f", "-c", script, "zsh", ZKRECIPES_BIN_DIR "/zkr", "zkr ele",
+       "zkr lock /a --guard cg", "zkr --digest-file " + (dir_ / "fi"), "zkr lock /a -- gzi"});
+  EXPECT_EQ(answer.out, "zkr elect \nzkr lock /a --guard cgroup \nzkr --digest-file " +
+                            (dir_ / "file") + " \nzkr lock /a -- gzip \n")
+      << answer.err;
 }
 
 }  // namespace

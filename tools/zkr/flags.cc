@@ -118,10 +118,14 @@ void AddGlobalFlags(CLI::App& app, commands::GlobalFlags& flags) {
   const auto read_users = [&flags](const CLI::results_t& files) {
     // Read while options are parsed: a pipe (`<(pass show zookeeper)`) can be read only once.
     absl::StatusOr<std::vector<std::string>> users = commands::ReadCredentials(files.back());
-    if (!users.ok()) RefuseUsage("--digest-file", std::string(users.status().message()));
-    flags.users = *std::move(users);
+    if (users.ok()) flags.users = *std::move(users);
+    if (!users.ok()) flags.no_users = std::string(users.status().message());
     return true;
   };
+  // Not above: --help needs no user.
+  app.parse_complete_callback([&flags] {
+    if (!flags.no_users.empty()) RefuseUsage("--digest-file", flags.no_users);
+  });
   app.add_option("--digest-file", read_users,
                  "A file with the users whose rights zkr has, one user:password a line\n"
                  "(default: ZKR_DIGEST_FILE)")

@@ -9,7 +9,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
-#include <iostream>
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,6 +17,7 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
 #include "tools/zkr/commands/commands.h"
@@ -97,6 +97,9 @@ class CommandLine {
         ->excludes(wait);
     command->add_flag("--hold", lock_.hold,
                       "Run no CMD: print token and sequencer, hold until stdin ends");
+    AddDuration(*command, "--at-least", lock_.at_least,
+                "If CMD succeeds, keep the lock until so long after its grant: of hosts whose\n"
+                "clocks differ by less only one runs a short job");
     AddNumber(*command, "--conflict-exit-code", lock_.conflict_exit_code, 255,
               "Exit status when the lock is not acquired, 0 to 255 (75)");
     AddCommandFlags(*command, lock_.command, "The lock: a path such as /locks/backup");
@@ -107,8 +110,11 @@ class CommandLine {
       if (lock_.hold && !lock_.command.probe.empty()) {
         RefuseUsage("--probe", "asks whether CMD works, and --hold runs none");
       }
+      if (lock_.at_least == absl::InfiniteDuration()) RefuseUsage("--at-least", "must be finite");
       if (!lock_.hold) FinishCommand(*command, cmd_, lock_.command);
       FinishStatusFd(lock_.command);
+      // As flock has it: no wait at all takes a lock that is free.
+      lock_.try_only |= lock_.wait == absl::ZeroDuration();
       exit_code_ = commands::RunLock(global_, lock_);
     });
   }
@@ -181,7 +187,11 @@ class CommandLine {
     command
         ->add_option("--above", epoch_.above, "Above this one, too: the highest any resource saw")
         ->needs(raise)
-        ->check(CLI::NonNegativeNumber.description(""))
+        ->check([](const std::string& text) {
+          std::int64_t number = 0;
+          const bool good = absl::SimpleAtoi(text, &number) && number >= 0;
+          return good ? "" : absl::StrCat("\"", text, "\" is not a number of 0 or more");
+        })
         ->type_name("N");
   }
 
@@ -275,9 +285,9 @@ class CommandLine {
 
   int Refuse(const CLI::ParseError& error) {
     const auto chosen = app_.get_subcommands();
-    Complain(chosen.empty() ? WhyNoCommand() : WhyRefused(*chosen.front(), error));
     const std::string name = chosen.empty() ? "" : " " + chosen.front()->get_name();
-    std::cerr << "Try: zkr" << name << " --help\n";
+    Complain(absl::StrCat(chosen.empty() ? WhyNoCommand() : WhyRefused(*chosen.front(), error),
+                          " (try: zkr", name, " --help)"));
     // The one who reads the --status-fd must not wait for a result that a bad word has prevented.
     if (const int fd = FindStatusFd(words_); fd >= 0) WriteResult(fd, {"usage", kUsage});
     return kUsage;

@@ -41,6 +41,8 @@ std::vector<std::string> ValuesOf(const CLI::Option& option) {
   return values.size() < 2 ? std::vector<std::string>() : values;
 }
 
+constexpr char kFiles[] = "COMPREPLY=($(compgen -f -- \"$cur\")); return";
+
 // The words that may follow in a command: its options, and the values of its argument.
 std::vector<std::string> WordsOf(const CLI::App& app) {
   std::vector<std::string> words;
@@ -54,13 +56,16 @@ std::vector<std::string> WordsOf(const CLI::App& app) {
   return words;
 }
 
-// The values of each option that names them, as cases of a shell's `case "$prev"`.
+// The values of each option that names them, or files, as cases of a shell's `case "$prev"`.
 std::string CasesOf(const CLI::App& app) {
   std::string cases;
   for (const CLI::Option* option : app.get_options()) {
-    if (option->get_positional() || ValuesOf(*option).empty()) continue;
-    absl::StrAppend(&cases, "    ", option->get_name(), ") words=\"",
-                    absl::StrJoin(ValuesOf(*option), " "), "\" ;;\n");
+    const bool file = option->get_type_name() == "FILE";
+    if (option->get_positional() || (ValuesOf(*option).empty() && !file)) continue;
+    absl::StrAppend(
+        &cases, "    ", option->get_name(), ") ",
+        file ? std::string(kFiles) : "words=\"" + absl::StrJoin(ValuesOf(*option), " ") + "\"",
+        " ;;\n");
   }
   for (const CLI::App* command : CommandsOf(app)) cases += CasesOf(*command);
   return cases;
@@ -101,9 +106,12 @@ std::string BashCompletion(const CLI::App& zkr) {
                     absl::StrJoin(WordsOf(*command), " "), " ", NamesOf(*command), "\" ;;\n");
   }
   return absl::StrCat(R"(_zkr() {
-  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} word command= words=
-  for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    if [[ $word == -- ]]; then COMPREPLY=($(compgen -c -- "$cur")); return; fi
+  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} word command= words= i
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    word=${COMP_WORDS[i]}
+    if [[ $word == -- && $prev == -- ]]; then COMPREPLY=($(compgen -c -- "$cur")); return; fi
+    if [[ $word == -- ]]; then )",
+                      kFiles, R"(; fi
     if [[ -z $command && " )",
                       NamesOf(zkr), R"( " == *" $word "* ]]; then command=$word; fi
   done
@@ -118,13 +126,15 @@ std::string BashCompletion(const CLI::App& zkr) {
   esac
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
 }
-complete -F _zkr zkr
+complete -o default -F _zkr zkr
 )");
 }
 
-// By the same function: zsh runs bash's completions.
+// By the same function: zsh runs bash's completions. An autoloaded file is run as the first
+// completion, which the last line answers.
 std::string ZshCompletion(const CLI::App& zkr) {
-  return "#compdef zkr\nautoload -U +X bashcompinit && bashcompinit\n" + BashCompletion(zkr);
+  return "#compdef zkr\nautoload -U +X bashcompinit && bashcompinit\n" + BashCompletion(zkr) +
+         "[[ -n $compstate ]] && _bash_complete -o default -F _zkr\n:\n";
 }
 
 }  // namespace zkrecipes::zkr

@@ -21,6 +21,7 @@ struct GlobalFlags {
   absl::Duration session_timeout = absl::Seconds(10);
   std::string dialect = "curator";
   std::vector<std::string> users;  // of --digest-file, each "user:password"
+  std::string no_users;            // why it cannot be read
   TlsOptions tls;                  // in force if one of its options is given
   bool json = false;
   bool quiet = false;  // see narrator.h
@@ -44,7 +45,8 @@ struct LockFlags {
   bool shared = false;     // as a reader of the read/write lock
   bool exclusive = false;  // as its writer
   bool try_only = false;
-  bool hold = false;  // without a CMD
+  bool hold = false;        // without a CMD
+  absl::Duration at_least;  // since its grant the lock is kept, after a CMD that succeeded
   absl::Duration wait = absl::InfiniteDuration();
   int conflict_exit_code = kNotAcquired;
 };

@@ -62,7 +62,9 @@ Ended HoldAndRun(const CommandFlags& flags, const std::string& held, bool again,
   }
   if (!supervisor.ok()) {
     Complain(supervisor.status());
-    return {{"unavailable", kCannotRun}};
+    // A shortage passes, and a service manager tries again; a machine without /proc stays as it is.
+    const bool shortage = absl::IsResourceExhausted(supervisor.status());
+    return {{"unavailable", shortage ? kExhausted : kCannotRun}};
   }
   // CMD has its streams from the guard. zkr keeps none, so a reader of CMD's output sees its end.
   if (flags.status_fd != STDIN_FILENO) supervisor::DetachStandardStreams({STDIN_FILENO});
@@ -72,13 +74,14 @@ Ended HoldAndRun(const CommandFlags& flags, const std::string& held, bool again,
 
 }  // namespace
 
-absl::Status Join(const GlobalFlags& global, std::stop_token cancel, Holding& holding) {
+absl::Status Join(const GlobalFlags& global, std::stop_token cancel, Holding& holding,
+                  std::optional<absl::Duration> at_most) {
   const Late teller(global, [&global](const std::stop_token&) {
     Complain(absl::StrCat("connecting to ", global.servers));
   });
   // The notice above ends with this scope, so "connecting" is never said of a client that is
   // connected.
-  auto client = Connect(global, std::move(cancel));
+  auto client = Connect(global, std::move(cancel), at_most);
   if (!client.ok()) return client.status();
   holding.client = *std::move(client);
   holding.outages = std::make_unique<OutageNotice>(global, *holding.client);

@@ -30,8 +30,9 @@ struct Holding {
   bool in_a_hurry = false;  // the lock is lost, or a signal came when CMD had ended
 };
 
-// A client for leases, as Connect makes it.
-absl::Status Join(const GlobalFlags& global, std::stop_token cancel, Holding& holding);
+// A client for leases, as Connect makes it. `at_most` nullopt: the session timeout.
+absl::Status Join(const GlobalFlags& global, std::stop_token cancel, Holding& holding,
+                  std::optional<absl::Duration> at_most = {});
 
 // For the acquire: see --probe.
 AcquireOptions OptionsOf(const CommandFlags& flags);

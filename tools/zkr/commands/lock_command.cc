@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "lib/base/boot_time.h"
 #include "tools/zkr/commands/client.h"
 #include "tools/zkr/commands/commands.h"
 #include "tools/zkr/commands/holding.h"
@@ -28,6 +30,8 @@
 namespace zkrecipes::zkr::commands {
 namespace {
 
+using base::BootNow;
+using base::BootTime;
 using ClientPtr = std::shared_ptr<Client>;
 
 // Waits for the lock, or tries to take it: --try.
@@ -50,7 +54,11 @@ absl::StatusOr<Lease> Acquire(const ClientPtr& client, const LockFlags& flags,
 
 absl::Status Take(const GlobalFlags& global, const LockFlags& flags, const std::stop_token& cancel,
                   Holding& holding) {
-  if (absl::Status joined = Join(global, cancel, holding); !joined.ok()) return joined;
+  // A wait of less than a second is about the lock, not about what connecting takes.
+  const absl::Duration connecting =
+      flags.try_only ? global.session_timeout
+                     : std::min(global.session_timeout, std::max(flags.wait, absl::Seconds(1)));
+  if (absl::Status joined = Join(global, cancel, holding, connecting); !joined.ok()) return joined;
   const std::string& path = flags.command.path;
   // Asked before the node is made: a loop of refused attempts would use up the numbers that are
   // left.
@@ -90,22 +98,10 @@ std::optional<Ended> TakeLock(const GlobalFlags& global, const LockFlags& flags,
   // A contender that waited may have a node: it has to leave the queue before zkr ends.
   const int later = LetGo(holding, global.session_timeout, /*was_lost=*/true);
   if (signal != 0) return Ended{{"not_acquired", kSignalBase + signal}, signal};
-  Complain(taken);
+  // That it is busy is no trouble for who asks quietly: the status says it.
+  if (!global.quiet || ExitCodeFor(taken) != kNotAcquired) Complain(taken);
   return Ended{ResultOf(taken, flags.conflict_exit_code), later};
 }
-
-Ended LockAndRun(const GlobalFlags& global, const LockFlags& flags,
-                 supervisor::Supervisor& supervisor) {
-  Holding holding;
-  if (auto ended = TakeLock(global, flags, holding)) return *ended;
-  const std::int64_t token = holding.lease->token().value();
-  const supervisor::Outcome outcome = RunCommand(supervisor, flags.command, holding);
-  // CMD and all that it started are dead: only now may the node go.
-  const int later = LetGo(holding, global.session_timeout, outcome.lost);
-  return EndedBy(outcome, token, later);
-}
-
-// ---- --hold: a lock without a command, for a script that holds our stdin -----------------------
 
 // False at the end of stdin.
 bool ReadAndForget() {
@@ -114,14 +110,50 @@ bool ReadAndForget() {
   return got > 0 || (got < 0 && (errno == EINTR || errno == EAGAIN));
 }
 
-// Until stdin ends, `cancel` is stopped or the lease is lost.
-void WaitForTheEnd(const Lease& lease, const std::stop_token& cancel) {
-  const supervisor::LossWatch lost(lease.ended()), cancelled(cancel);
-  pollfd fds[] = {{STDIN_FILENO, POLLIN, 0}, {lost.fd(), POLLIN, 0}, {cancelled.fd(), POLLIN, 0}};
-  while (fds[1].revents == 0 && fds[2].revents == 0) {
-    if (poll(fds, 3, -1) > 0 && fds[0].revents != 0 && !ReadAndForget()) return;
-  }
+// Until stdin ends (`input`, -1: it does not matter), `until` comes, a signal does, which is
+// returned, or the lease is lost. `beat`: how often the lease hears that work goes on.
+int WaitForTheEnd(const Lease& lease, int input, BootTime until, absl::Duration beat) {
+  return WaitInterruptibly([&](const std::stop_token& cancel) {
+           const supervisor::LossWatch lost(lease.ended()), cancelled(cancel);
+           pollfd fds[] = {{input, POLLIN, 0}, {lost.fd(), POLLIN, 0}, {cancelled.fd(), POLLIN, 0}};
+           while (fds[1].revents == 0 && fds[2].revents == 0 && BootNow() < until) {
+             (void)lease.StillAlive();
+             const auto ms = absl::ToInt64Milliseconds(
+                 std::clamp(until - BootNow(), absl::ZeroDuration(), beat));
+             const bool ready = poll(fds, 3, static_cast<int>(ms) + 1) > 0;
+             if (ready && fds[0].revents != 0 && !ReadAndForget()) break;
+           }
+           return absl::OkStatus();
+         })
+      .signal;
 }
+
+// Keeps the lock after a CMD that succeeded: see --at-least. A signal that ends that; 0: none.
+int Keep(const LockFlags& flags, const supervisor::Outcome& outcome, BootTime granted,
+         Holding& holding) {
+  const bool succeeded = outcome.end == supervisor::Outcome::End::kExited && outcome.code == 0;
+  const BootTime until = granted + flags.at_least;
+  if (!succeeded || outcome.lost || outcome.later != 0 || BootNow() >= until) return 0;
+  const int signal = WaitForTheEnd(*holding.lease, -1, until,
+                                   std::min(flags.command.alive_within / 4, absl::Seconds(10)));
+  holding.in_a_hurry |= signal != 0;
+  return signal;
+}
+
+Ended LockAndRun(const GlobalFlags& global, const LockFlags& flags,
+                 supervisor::Supervisor& supervisor) {
+  Holding holding;
+  if (auto ended = TakeLock(global, flags, holding)) return *ended;
+  const std::int64_t token = holding.lease->token().value();
+  const BootTime granted = BootNow();
+  const supervisor::Outcome outcome = RunCommand(supervisor, flags.command, holding);
+  const int signal = Keep(flags, outcome, granted, holding);
+  // CMD and all that it started are dead: only now may the node go.
+  const int later = LetGo(holding, global.session_timeout, outcome.lost);
+  return EndedBy(outcome, token, signal != 0 ? signal : later);
+}
+
+// ---- --hold: a lock without a command, for a script that holds our stdin -----------------------
 
 Ended HoldToTheEnd(const GlobalFlags& global, const LockFlags& flags) {
   Holding holding;
@@ -132,10 +164,7 @@ Ended HoldToTheEnd(const GlobalFlags& global, const LockFlags& flags) {
   if (!Print(HeldText(lease.sequencer(), global.json))) result.status = kInternal;
   int signal = 0;
   if (result.status == kDone) {
-    signal = WaitInterruptibly([&](const std::stop_token& cancel) {
-               WaitForTheEnd(lease, cancel);
-               return absl::OkStatus();
-             }).signal;
+    signal = WaitForTheEnd(lease, STDIN_FILENO, BootTime::InfiniteFuture(), absl::Minutes(1));
   }
   const bool lost = lease.state() == Lease::State::kLost;
   if (lost) {
