@@ -177,7 +177,8 @@ void LockWorld::Throw(uint32_t client) {
   Die(client);
 }
 
-// Its connection breaks, and it does nothing any more; another process takes its place.
+// Its connection breaks, and it does nothing any more; another process takes its place. (Its memory
+// is freed with the world: see Simulation's destructor.)
 void LockWorld::Die(uint32_t client) {
   Process& process = processes_[current_[client]];
   const Core core = process.core;
@@ -191,10 +192,9 @@ void LockWorld::Die(uint32_t client) {
     election_->NoteClose(core);
   }
   if (writes()) register_->NoteClose(core);
-  process.host->Abandon();
+  process.host->Mute();
   process.host->set_paused(true);
   process.host->BreakConnections();
-  process.host->Abandon();
   current_[client] = OpenClient();
 }
 
