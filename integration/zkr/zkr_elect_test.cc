@@ -54,6 +54,17 @@ TEST_F(ZkrElectTest, TheNextLeadsWhenTheSessionExpiresAndTheFirstIsACandidateAga
   EXPECT_TRUE(Eventually([&] { return life_.IsHeld(); }));
 }
 
+// It waits for the guard alone, which ends at once, however long ago its last term was.
+TEST_F(ZkrElectTest, ACandidateThatHasLedEndsWithoutAComplaint) {
+  auto a = StartCandidate("a", "exit 0");
+  ASSERT_TRUE(Eventually([&] { return a->Err().find("a candidate for") != std::string::npos; }));
+  auto b = StartCandidate("b", Holding("sleep 6; echo up >&9; exec sleep 1000"));
+  ASSERT_TRUE(life_.WaitFor("up"));
+  a->Signal(SIGTERM);
+  EXPECT_EQ(a->Wait(), 1000 + SIGTERM);
+  EXPECT_EQ(a->Err().find("cannot be killed"), std::string::npos);
+}
+
 TEST_F(ZkrElectTest, ALeaderWhoseNodeIsDeletedIsACandidateAgain) {
   auto a = StartCandidate("a", Holding("trap 'echo asked >&9; exit 0' TERM; echo up$(date +%N) >&9;"
                                        " while :; do sleep 0.01; done"));

@@ -254,5 +254,22 @@ TEST(Guard, IsAProcessForThoseWhoMayMakeNoCgroup) {
   EXPECT_TRUE(life.WaitUntilCut());
 }
 
+TEST(Guard, TellsOfAChildOfAnotherUserForWhichItWaits) {
+  if (getuid() != 0) GTEST_SKIP() << "only root can make a program that runs as another user";
+  TempDir dir;
+  const std::string supervise = dir / "zkr-supervise", setpriv = dir / "setpriv";
+  std::filesystem::copy_file(ZKRECIPES_BIN_DIR "/zkr-supervise", supervise);
+  std::filesystem::copy_file("/usr/bin/setpriv", setpriv);
+  chmod(setpriv.c_str(), 04755);
+  Program program({supervise, "process", "100ms", "1h", "--", "sh", "-c",
+                   setpriv + " --reuid 0 --clear-groups sleep 12 & exit 3"},
+                  {.in_child = [] {
+                    if (setgroups(0, nullptr) != 0 || setgid(65534) != 0 || setuid(65534) != 0)
+                      _exit(99);
+                  }});
+  EXPECT_EQ(program.Wait(), 3);
+  EXPECT_THAT(program.Err(), HasSubstr("cannot be killed"));
+}
+
 }  // namespace
 }  // namespace zkrecipes::testing

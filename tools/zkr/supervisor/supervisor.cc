@@ -73,7 +73,10 @@ bool Outcome::ShortOfResources() const {
   return end == End::kNotRun && std::ranges::count(kErrors, code) > 0;
 }
 
-Supervisor::~Supervisor() { EndGuard(); }
+Supervisor::~Supervisor() {
+  GrowImpatient();
+  EndGuard();
+}
 
 Outcome Supervisor::Run(const WhileHeld& held) {
   now_ = {};
@@ -89,6 +92,8 @@ Outcome Supervisor::Run(const WhileHeld& held) {
   // The guard may have been quicker than the runner's report of how CMD ended.
   DrainRunner(loss);
   if (!CanRunAgain()) EndGuard();
+  // The tree is dead: nothing is waited for until the next run, or the guard's end.
+  now_.complain_at = BootTime::InfiniteFuture();
   if (TakeTerminalBack()) terminal_.RestoreModes();
   if (now_.phase == Phase::kRunning && !now_.outcome.lost) {
     Diagnose("somebody killed the command's guard, so the command was killed");

@@ -109,6 +109,8 @@ void Supervisor::OnEnded(const Message& ended, const LossWatch& loss) {
   now_.outcome.lost = now_.given_up_at <= ended.sent || loss.WasLostBefore(ended.sent);
   now_.phase = Phase::kEnding;
   now_.ended_at = ended.sent;
+  // By then its leftovers have had their grace, and have been killed: as far as they can be.
+  now_.complain_at = BootNow() + command_.grace + absl::Seconds(6);
   // Many runtimes exit with such a status when a signal ends them, as shells do for their children.
   const int signal = killed ? WTERMSIG(status) : WEXITSTATUS(status) - 128;
   const bool forwarded = now_.forwarded.count(signal) > 0;
