@@ -14,6 +14,7 @@
 #include "lib/session/client/client_core.h"
 #include "lib/session/epoch_record.h"
 #include "recipes/lock_fixture.h"
+#include "testing/memory/tree.h"
 #include "zkrecipes/read_write_lock.h"
 
 namespace zkrecipes::testing::memory {
@@ -190,6 +191,72 @@ TEST_F(EpochTest, WaitersLearnThatTheEpochCannotBeReadAndLeaveNoNode) {
   ASSERT_EQ(user.answers, 1);
   EXPECT_EQ(user.code(), absl::StatusCode::kFailedPrecondition) << user.result->status();
   EXPECT_THAT(Queue(), IsEmpty());
+}
+
+// ---- whose record it is -------------------------------------------------------------------------
+
+// Of a service whose nodes only it, and operators, may write.
+ClientOptions OfAService() {
+  return {.digest_credentials = {"app:secret"},
+          .acl = CreatorOnlyAcl(),
+          .epoch = {.writers = {"digest:" + DigestId("app:secret")}}};
+}
+
+class EpochsWritersTest : public EpochTest {
+ protected:
+  std::unique_ptr<LockUser> StartService(ClientOptions options = OfAService()) {
+    auto user = std::make_unique<LockUser>();
+    testing::memory::Start(simulation_, *user, std::move(options));
+    return user;
+  }
+  void Make(const char* path, const std::string& data, std::vector<zk::AclEntry> acl) {
+    ASSERT_TRUE(
+        model().OperatorCreates(path, {.data = data, .acl = std::move(acl)}, simulation_.now()));
+    simulation_.RunUntilIdle();
+  }
+  const std::vector<zk::AclEntry> closed_ = {{31, "digest", DigestId("app:secret")},
+                                             {1, "world", "anyone"}};
+};
+
+TEST_F(EpochsWritersTest, ThatAreTrustedGiveLeasesTheirEpoch) {
+  Make(session::kEpochParent, "", closed_);
+  Make(session::kEpochPath, "3", closed_);
+  EXPECT_EQ(EpochOfAGrant(*StartService()), 3);
+}
+
+// A tenant without credentials, under an open root: one write there reached all resources before.
+TEST_F(EpochsWritersTest, ThatAreStrangersGiveNoLeaseItsEpochAndWhoTrustsEveryoneIsNotLedFar) {
+  Make(session::kEpochParent, "", {});
+  Make(session::kEpochPath, "9223372036854775807", {});
+  ExpectRefused(*StartService(), absl::StatusCode::kFailedPrecondition, "world:anyone");
+  ExpectRefused(*Start(), absl::StatusCode::kFailedPrecondition, "an epoch is 1000 at most");
+  Write("900");
+  ExpectRefused(*StartService(), absl::StatusCode::kFailedPrecondition, "world:anyone");
+  EXPECT_EQ(EpochOfAGrant(*Start()), 900);
+}
+
+TEST_F(EpochsWritersTest, MayHaveBeenStrangersBeforeTheAclWasClosed) {
+  Make(session::kEpochParent, "", {});
+  Make(session::kEpochPath, "900", {});
+  ASSERT_TRUE(model().OperatorSetsAcl(session::kEpochPath, closed_));
+  ASSERT_TRUE(model().OperatorSetsAcl(session::kEpochParent, closed_));
+  simulation_.RunUntilIdle();
+  ExpectRefused(*StartService(), absl::StatusCode::kFailedPrecondition, "had another ACL before");
+}
+
+TEST_F(EpochsWritersTest, HaveToMakeARecordFirst) {
+  auto service = StartService();
+  ExpectRefused(*service, absl::StatusCode::kFailedPrecondition, "does not exist");
+  Make(session::kEpochParent, "", closed_);
+  Make(session::kEpochPath, "0", closed_);
+  EXPECT_EQ(EpochOfAGrant(*service), 0) << "in the same session";
+}
+
+TEST_F(EpochsWritersTest, AreNobodyWhereNoRecordIsRead) {
+  Make(session::kEpochParent, "", {{31, "digest", "stranger:hash"}});
+  Make(session::kEpochPath, "7", {{31, "digest", "stranger:hash"}});
+  ExpectRefused(*Start(), absl::StatusCode::kPermissionDenied, "zkr epoch --make");
+  EXPECT_EQ(EpochOfAGrant(*StartService({.epoch = {.use_record = false}})), 0);
 }
 
 TEST_F(EpochTest, AnAnswerThatIsLostWithItsConnectionIsAskedForAgain) {

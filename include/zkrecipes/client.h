@@ -17,6 +17,7 @@
 #include "absl/time/time.h"
 
 #include "zkrecipes/duration.h"
+#include "zkrecipes/epoch_options.h"
 #include "zkrecipes/executor.h"
 #include "zkrecipes/lease_options.h"
 #include "zkrecipes/session_report.h"
@@ -108,6 +109,8 @@ struct ClientOptions {
   std::function<void(const SessionReport&)> on_session_report = {};
   // The I/O thread, shared with other clients (event_loop.h). Null: one of its own.
   std::shared_ptr<EventLoop> loop = {};
+  // Whose record gives passes their epoch (epoch_options.h).
+  EpochOptions epoch = {};
 };
 
 // For a client with several sessions: kConnected if all are connected, otherwise the state of the

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include <gmock/gmock.h>
 
 #include "integration/resources/kinds.h"
@@ -181,7 +182,16 @@ TEST_F(FencingListings, AFile) {
   });
 }
 
+absl::Status StatusOf(int status, const std::string& floor) {
+  const absl::Status fenced = zkrecipes::CheckHttpAnswer(status, floor);
+  if (!fenced.ok() || (status >= 200 && status < 300)) return fenced;
+  return absl::UnknownError(absl::StrCat("not done: the service answered ", status));
+}
+
 TEST_F(FencingListings, AnHttpClient) {
+  for (const int not_done : {302, 401, 412, 428, 500, 503}) {
+    EXPECT_FALSE(StatusOf(not_done, "").ok()) << not_done;
+  }
   const std::unique_ptr<FencingGate> gate = *FencingGate::Open();
   std::vector<std::pair<std::string, std::string>> headers;
   ExpectFenced([&](const Lease& lease) {
@@ -190,7 +200,7 @@ TEST_F(FencingListings, AnHttpClient) {
     const auto refusal = AdmitRequest(*gate, "7", {headers[0].second});
     const int status = refusal ? refusal->status : 200;
     const std::string floor = refusal ? refusal->headers.at(0).second : "";
-    return zkrecipes::CheckHttpAnswer(status, floor);
+    return StatusOf(status, floor);
   });
 }
 

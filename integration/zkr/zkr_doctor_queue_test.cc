@@ -159,6 +159,7 @@ TEST_F(ZkrDoctorTest, IsContentWithAClosedPathOfItsUsers) {
   const std::string path = node_path() + "-closed";
   const Lease held = Acquired(owner, path);
   std::ofstream(dir_ / "users") << "me:secret\n";
+  ASSERT_EQ(Start({"epoch", "--make", "--digest-file", dir_ / "users"})->Wait(), 0);
   const Report report = Examine({path, "--digest-file", dir_ / "users"});
   EXPECT_EQ(report.status, 0) << report.all;
   EXPECT_EQ(report.all["path"]["may_contend"], true);

@@ -216,5 +216,49 @@ TEST_P(ZkrEpochCommandTest, ARecordThatIsNoNumberIsSaidAndNothingIsGranted) {
   EXPECT_TRUE(Found({}, "epoch-unreadable").is_object());
 }
 
+// A stranger without credentials, under a root that is open to all, as it is by default.
+TEST_P(ZkrEpochCommandTest, AStrangersRecordIsFoundRefusedAndMadeAnew) {
+  const TempDir files;
+  const std::string users = files / "users";
+  std::ofstream(users) << "operator:secret\n";
+  EXPECT_TRUE(Found({"--digest-file", users}, "epoch-missing").is_object());
+  const std::shared_ptr<internal::Loop> loop = *internal::Loop::Start();
+  const auto as = [&](const std::vector<std::string>& credentials, const zk::Request& request) {
+    ZkSession session(loop, {.servers = ensemble_->servers(), .credentials = credentials});
+    EXPECT_TRUE(session.WaitUntilConnected());
+    return session.Do(request);
+  };
+  EXPECT_EQ(as({}, zk::Create{"/zkrecipes", ""}).code, zk::Code::kOk);
+  EXPECT_EQ(as({}, zk::Create{"/zkrecipes/epoch", "9223372036854775807"}).code, zk::Code::kOk);
+  EXPECT_TRUE(Found({"--digest-file", users}, "epoch-foreign").is_object());
+  const Answer locked = Run({"lock", kEpochLock, "--", "echo", "ran"});
+  EXPECT_EQ(locked.status, 64);
+  EXPECT_THAT(locked.err, HasSubstr("zkr epoch --make --above N"));
+
+  EXPECT_EQ(Run({"epoch", "--make"}).status, 64) << "for whom?";
+  EXPECT_EQ(Run({"epoch", "--make", "--digest-file", users}).status, 64) << "above which?";
+  EXPECT_EQ(Run({"epoch", "--make", "--above", "4", "--digest-file", users}).out, "5\n");
+  EXPECT_EQ(Run({"doctor", "--digest-file", users}).status, 0);
+  EXPECT_EQ(as({}, zk::SetData{"/zkrecipes/epoch", "6", -1}).code, zk::Code::kNoAuth);
+  EXPECT_EQ(as({}, zk::Delete{"/zkrecipes/epoch"}).code, zk::Code::kNoAuth);
+
+  // One who trusts the operators alone believes this record, and so does everyone else.
+  const auto acl = as({"operator:secret"}, zk::GetAcl{"/zkrecipes/epoch"}).acl;
+  ASSERT_FALSE(acl.empty());
+  ClientOptions trusting;
+  trusting.digest_credentials = {"operator:secret"};
+  trusting.epoch.writers = {"digest:" + acl[0].id};
+  EXPECT_EQ(PassOfAGrant(NewClient(trusting)).epoch, 5);
+  EXPECT_EQ(PassOfAGrant(NewClient()).epoch, 5);
+  // A client that may not administer the record is not shown whose hash it is.
+  ClientOptions reader = trusting;
+  reader.digest_credentials = {};
+  const auto refused = Lock(NewClient(reader), kEpochLock).Acquire({kSoon});
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused.status())) << refused.status();
+  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("digest:operator:x"));
+  EXPECT_EQ(PassOfAGrant(NewClient({.epoch = {.use_record = false}})).epoch, 0);
+  loop->Stop();
+}
+
 }  // namespace
 }  // namespace zkrecipes::integration

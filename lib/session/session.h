@@ -51,6 +51,7 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
     std::shared_ptr<Reach> reach;  // it keeps this up to date
     absl::AnyInvocable<void(Change)> on_change;
     std::function<void(const SessionReport&)> on_report = {};  // may be null
+    EpochOptions epoch = {};
   };
 
   Session(std::shared_ptr<zk::Reactor> reactor, zk::HandleFactory* factory,
@@ -160,7 +161,7 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
   void OnProven() override;
   void OnLapsed() override;
   void BeginEpoch(bool new_session);
-  void OnEpoch(const zk::Reply& reply);
+  void OnEpoch(const EpochAnswers& answers);
   void Count(ProofListener* listener, const machine::Need& need);
   void CheckDrained();
   void CheckNeeded();

@@ -72,6 +72,7 @@ void Session::RemoveWatchesLeftBehind() {
 // after them.
 void Session::BeginEpoch(bool new_session) {
   if (new_session) epoch_ = EpochIn({.code = zk::Code::kConnectionLoss});
+  if (!options_.epoch.use_record) epoch_ = 0;
   reading_epoch_ = false;
   ReadEpoch();
 }
@@ -79,17 +80,27 @@ void Session::BeginEpoch(bool new_session) {
 void Session::ReadEpoch() {
   if (epoch_.ok() || reading_epoch_) return;
   reading_epoch_ = true;
+  const auto answers = std::make_shared<EpochAnswers>();
+  if (!options_.epoch.writers.empty()) {
+    // Before the data: whoever could have written that is in these ACLs.
+    Send(zk::GetAcl{kEpochParent},
+         [answers](zk::Reply&& r) { answers->parent_acl = std::move(r); });
+    Send(zk::GetAcl{kEpochPath}, [answers](zk::Reply&& r) { answers->record_acl = std::move(r); });
+  }
   Send(zk::Get{kEpochPath},
-       [this, alive = std::weak_ptr<char>(alive_), session = id()](const zk::Reply& reply) {
-         if (!alive.expired() && session == id()) OnEpoch(reply);
+       [this, alive = std::weak_ptr<char>(alive_), session = id(), answers](zk::Reply&& reply) {
+         answers->record = std::move(reply);
+         if (!alive.expired() && session == id()) OnEpoch(*answers);
        });
 }
 
-void Session::OnEpoch(const zk::Reply& reply) {
+// The last of the answers is lost if any is.
+void Session::OnEpoch(const EpochAnswers& answers) {
   reading_epoch_ = false;
-  const bool lost = zk::OutcomeUnknown(reply.code) || reply.code == zk::Code::kSessionExpired;
+  const zk::Code last = answers.record.code;
+  const bool lost = zk::OutcomeUnknown(last) || last == zk::Code::kSessionExpired;
   if (lost) return;  // asked again on the next connection
-  epoch_ = EpochIn(reply);
+  epoch_ = BelievedEpoch(answers, options_.epoch.writers);
   if (epoch_.ok()) return;
   const absl::Status why = epoch_.status();
   ForEach(proof_listeners_, [&why](ProofListener* listener) { listener->OnEpochUnreadable(why); });

@@ -28,6 +28,7 @@ zk::Stat StatOf(const Node& node) {
   // In unsigned arithmetic: it wraps, as Java's does.
   stat.cversion = static_cast<int32_t>(2u * static_cast<uint32_t>(node.cversion) -
                                        static_cast<uint32_t>(node.children));
+  stat.aversion = node.aversion;
   stat.num_children = node.children;
   return stat;
 }

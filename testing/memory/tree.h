@@ -27,13 +27,14 @@ struct Node {
   int64_t ctime_ms = 0;
   int32_t version = 0;   // of its data
   int32_t cversion = 0;  // its children's next sequence number; deletions do not move it
+  int32_t aversion = 0;  // of its ACL
   int32_t children = 0;
 
   friend bool operator==(const Node&, const Node&) = default;
   template <typename H>
   friend H AbslHashValue(H h, const Node& n) {
     return H::combine(std::move(h), n.data, n.acl, n.owner, n.container, n.czxid, n.mzxid, n.pzxid,
-                      n.ctime_ms, n.version, n.cversion, n.children);
+                      n.ctime_ms, n.version, n.cversion, n.aversion, n.children);
   }
 };
 
@@ -58,7 +59,9 @@ class Tree {
   // REQUIRES of both: `path` is there.
   void SetData(const std::string& path, const std::string& data, int64_t zxid);
   void SetAcl(const std::string& path, const std::vector<zk::AclEntry>& acl) {
-    nodes_.at(path).acl = acl;
+    Node& node = nodes_.at(path);
+    node.acl = acl;
+    ++node.aversion;
   }
   // For tests of the end of the sequence numbers. REQUIRES: `path` is there.
   void SetCversion(const std::string& path, int32_t cversion) {

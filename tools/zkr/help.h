@@ -69,10 +69,12 @@ beside the token, and resources refuse passes of an older epoch. Restoring a bac
 back: stop all clients that acquire locks, restore, raise the epoch above every epoch that a
 resource has seen, and only then start the clients again. A session keeps the epoch that it found
 when it began. The record is /zkrecipes/epoch, outside every namespace; all clients must be able
-to read it. If zkr creates it with --digest-file, only these users may raise the epoch again.
+to read it. If zkr creates it with --digest-file, only these users may raise the epoch again. Under
+an open root anyone may create it first: --make creates it, or takes a stranger's place, for the
+users of --digest-file alone; --above N is needed if what the record holds is not believed.
 
-Exit status: 0; 69 no ensemble; 77 permission denied; 64 bad arguments, or the record is no
-number; 71 the epoch could not be written.
+Exit status: 0; 69 no ensemble; 77 permission denied; 64 bad arguments, or the record is not
+believed; 71 the epoch could not be written.
 The global options (see `zkr --help`), such as --json, may stand before or after `epoch`.)";
 
 inline constexpr char kLsHelp[] = R"(

@@ -185,8 +185,12 @@ class CommandLine {
     auto* raise = command->add_flag("--raise", epoch_.raise,
                                     "Raise it: the ensemble was set back to an older state");
     command
+        ->add_flag("--make", epoch_.make,
+                   "Make its record, or make it anew, so that only the users of --digest-file "
+                   "write it")
+        ->excludes(raise);
+    command
         ->add_option("--above", epoch_.above, "Above this one, too: the highest any resource saw")
-        ->needs(raise)
         ->check([](const std::string& text) {
           std::int64_t number = 0;
           const bool good = absl::SimpleAtoi(text, &number) && number >= 0;

@@ -155,7 +155,7 @@ void ClientCore::Start(absl::AnyInvocable<void(absl::Status) &&> connected) {
                 [core = self.get()](session::Change change, std::optional<ClientState> state) {
                   core->OnChange(change, state);
                 },
-                TellerOfReports(self->options_)});
+                TellerOfReports(self->options_), self->options_.epoch});
         self->sessions_->Start();
       });
 }

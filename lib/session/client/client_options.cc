@@ -102,6 +102,24 @@ absl::Status CheckLease(const LeaseOptions& lease) {
   return absl::OkStatus();
 }
 
+// A digest whose hash is "x" would be any user of that name, as servers show it to strangers.
+absl::Status CheckEpoch(const EpochOptions& epoch) {
+  for (const std::string& writer : epoch.writers) {
+    const size_t colon = writer.find(':');
+    const bool whole = colon != std::string::npos && colon > 0 && colon + 1 < writer.size();
+    const std::string scheme = writer.substr(0, colon);
+    const bool digest = scheme == "digest";
+    const size_t hash = writer.rfind(':') + 1;
+    const bool hashed = hash > colon + 1 && hash < writer.size() && writer.substr(hash) != "x";
+    if (whole && scheme != "world" && scheme != "auth" && (!digest || hashed)) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "epoch writer \"", absl::CHexEscape(writer),
+        "\": must be one user as an ACL shows it, such as x509:CN=name or digest:name:HASH"));
+  }
+  if (epoch.use_record || epoch.writers.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError("epoch writers: there are none of a record that is not read");
+}
+
 }  // namespace
 
 // A node that its own creator may not delete, or list, would block the path until its session ends.
@@ -149,7 +167,7 @@ absl::StatusOr<zk::ServerList> CheckClientOptions(const ClientOptions& options) 
   for (const absl::Status& status :
        {CheckTimeout(options.session_timeout), CheckCredentials(options),
         CheckAcl(options.acl, !options.digest_credentials.empty()), CheckOwnerId(options.owner_id),
-        CheckLease(options.lease), CheckTls(options)}) {
+        CheckLease(options.lease), CheckEpoch(options.epoch), CheckTls(options)}) {
     if (!status.ok()) return status;
   }
   return zk::ParseServerList(options.servers);

@@ -144,5 +144,20 @@ TEST(WaitOptions, MustNotBeNegative) {
   EXPECT_FALSE(CheckWaitOptions({-absl::InfiniteDuration()}).ok());
 }
 
+std::string RefusalOfWriter(const std::string& writer, bool use_record = true) {
+  return RefusalOf(&ClientOptions::epoch, {.writers = {writer}, .use_record = use_record});
+}
+
+TEST(ClientOptions, NameTheEpochsWritersAsAnAclShowsThemWhole) {
+  for (const char* good : {"x509:CN=a", "ip:10.0.0.1", "digest:a:3rJv=", "sasl:a@B"}) {
+    EXPECT_EQ(RefusalOfWriter(good), "") << good;
+  }
+  for (const char* bad : {"", ":", "x509", "x509:", ":a", "world:anyone", "auth:", "auth:a",
+                          "digest:a", "digest:a:", "digest::", "digest:a:x"}) {
+    EXPECT_THAT(RefusalOfWriter(bad), HasSubstr("must be one user as an ACL shows it")) << bad;
+  }
+  EXPECT_THAT(RefusalOfWriter("x509:CN=a", /*use_record=*/false), HasSubstr("is not read"));
+}
+
 }  // namespace
 }  // namespace zkrecipes::session::client

@@ -26,7 +26,7 @@ Session* Sessions::Add() {
                        members_.size() == 1 ? options_.reach
                                             : std::make_shared<Reach>(environment_.reactor->Now()),
                        [this, &member](Change change) { OnChange(member, change); },
-                       ReportsOf(static_cast<int>(members_.size()) - 1)});
+                       ReportsOf(static_cast<int>(members_.size()) - 1), options_.epoch});
   if (options_.follow_config) {
     member.follower = std::make_unique<ConfigFollower>(member.session.get());
     member.follower->Start();

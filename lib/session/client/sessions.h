@@ -44,6 +44,7 @@ class Sessions {
     // on.
     absl::AnyInvocable<void(Change, std::optional<ClientState> state)> on_change;
     std::function<void(const SessionReport&)> on_report = {};  // may be null
+    EpochOptions epoch = {};
   };
 
   Sessions(Environment environment, Options options);

@@ -52,6 +52,7 @@ Stat FromC(const ::Stat& stat) {
   result.ctime_ms = stat.ctime;
   result.version = stat.version;
   result.cversion = stat.cversion;
+  result.aversion = stat.aversion;
   result.num_children = stat.numChildren;
   return result;
 }

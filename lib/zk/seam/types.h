@@ -28,13 +28,14 @@ struct Stat {
   int64_t ctime_ms = 0;         // server's wall clock at creation, milliseconds since 1970
   int32_t version = 0;          // how often the data was set
   int32_t cversion = 0;
+  int32_t aversion = 0;  // how often the ACL was set
   int32_t num_children = 0;
 
   friend bool operator==(const Stat&, const Stat&) = default;
   template <typename H>
   friend H AbslHashValue(H h, const Stat& s) {
     return H::combine(std::move(h), s.czxid, s.ephemeral_owner, s.ctime_ms, s.version, s.cversion,
-                      s.num_children);
+                      s.aversion, s.num_children);
   }
 };
 

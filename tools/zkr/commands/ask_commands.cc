@@ -41,11 +41,15 @@ int RunBreak(const GlobalFlags& global, const BreakFlags& flags) {
 }
 
 int RunEpoch(const GlobalFlags& global, const EpochFlags& flags) {
+  if (flags.above && !flags.raise && !flags.make) {
+    return Refuse(absl::InvalidArgumentError("--above: only with --raise or --make"));
+  }
   const auto client = Connect(global);
   if (!client.ok()) return Refuse(client.status());
   const WaitOptions wait{global.session_timeout};
-  const auto epoch =
-      flags.raise ? RaiseEpoch(**client, flags.above, wait) : AskEpoch(**client, wait);
+  const auto epoch = flags.make    ? MakeEpoch(**client, flags.above, wait)
+                     : flags.raise ? RaiseEpoch(**client, flags.above.value_or(0), wait)
+                                   : AskEpoch(**client, wait);
   if (!epoch.ok()) return Refuse(epoch.status());
   if (flags.raise && !global.quiet) {
     Complain(absl::StrCat("the epoch is ", *epoch,

@@ -83,9 +83,17 @@ absl::StatusOr<std::int64_t> AskEpoch(Client& client, const WaitOptions& wait);
 // raises it at the same time; returns it. Every write names the version that was read, so the epoch
 // never goes down. The record is created with its parent if there is none: all may read it, and
 // only the client's users may write it, or all if it has none. Errors: as AskEpoch;
-// InvalidArgument: there is no higher number.
+// InvalidArgument: more than a million above what it is.
 absl::StatusOr<std::int64_t> RaiseEpoch(Client& client, std::int64_t above,
                                         const WaitOptions& wait);
+
+// Makes the record and its parent, or makes them anew, so that only the client's users may write
+// them (EpochOptions::writers). The epoch stays as it is, but is above `above`, without which a
+// record that is not believed stays. Errors: as RaiseEpoch; InvalidArgument: the client has no
+// users; PermissionDenied: it may not delete what is there; FailedPrecondition: the parent has
+// other children.
+absl::StatusOr<std::int64_t> MakeEpoch(Client& client, std::optional<std::int64_t> above,
+                                       const WaitOptions& wait);
 
 // "TOKEN" or "TOKEN@EPOCH": what a resource has seen. InvalidArgument for anything else.
 absl::StatusOr<FencingPass> ParseSeen(const std::string& text);

@@ -65,7 +65,8 @@ struct BreakFlags {
 
 struct EpochFlags {
   bool raise = false;
-  std::int64_t above = 0;
+  bool make = false;
+  std::optional<std::int64_t> above = {};
 };
 
 struct LsFlags {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <algorithm>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -21,8 +20,26 @@ namespace zkrecipes::zkr::commands {
 namespace {
 
 using session::kEpochPath;
+using session::MostEpochOf;
 using EpochAnswer = absl::StatusOr<std::int64_t>;
 using EpochDone = absl::AnyInvocable<void(EpochAnswer) &&>;
+
+// How many writes a command makes at most to come to an epoch: see MostEpochOf.
+constexpr std::int64_t kMostWrites = 1000;
+
+absl::Status TooHigh(std::int64_t epoch, std::int64_t most) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "raise the epoch above ", epoch, ": at most to ", most, " at a time, in ", kMostWrites,
+      " writes. A resource that has seen a higher epoch needs a new floor"));
+}
+
+std::vector<zk::AclEntry> AclOf(bool has_users) {
+  constexpr std::int32_t kRead = 1, kAll = 31;
+  // With users everybody may read and only they may write: a stranger must not raise, or remove,
+  // the epoch.
+  if (!has_users) return {{kAll, "world", "anyone"}};
+  return {{kAll, "auth", ""}, {kRead, "world", "anyone"}};
+}
 
 // One raise, however often it is tried. On the reactor.
 class Raise : public std::enable_shared_from_this<Raise> {
@@ -38,14 +55,12 @@ class Raise : public std::enable_shared_from_this<Raise> {
 
  private:
   void OnRecord(session::Session& session, const zk::Reply& reply, EpochDone done) {
-    // A record that is no number is never overwritten: an operator has to say what it should be.
+    // A record that is not believed is never overwritten: an operator has to say what it should be.
     const EpochAnswer now = session::EpochIn(reply);
     if (!now.ok()) return std::move(done)(now);
     const std::int64_t least = std::max(*now, above_);
-    if (!target_ && least == std::numeric_limits<std::int64_t>::max()) {
-      return std::move(done)(absl::InvalidArgumentError(
-          absl::StrCat("raise the epoch above ", least, ": there is no higher number")));
-    }
+    const std::int64_t most = MostEpochOf(reply.stat.version) + kMostWrites * MostEpochOf(0);
+    if (!target_ && least >= most) return std::move(done)(TooHigh(least, most));
     // Fixed at the first read. A try again after a lost answer finds its own write and raises no
     // further.
     if (!target_) target_ = least + 1;
@@ -54,42 +69,115 @@ class Raise : public std::enable_shared_from_this<Raise> {
     // The version that was read goes with the write: a raise that came between makes it fail, not
     // go down.
     if (reply.code == zk::Code::kNoNode) return Create(session, std::move(done));
-    Write(session, zk::SetData{kEpochPath, absl::StrCat(*target_), reply.stat.version},
+    const std::int64_t next = std::min(*target_, MostEpochOf(reply.stat.version + 1));
+    Write(session, zk::SetData{kEpochPath, absl::StrCat(next), reply.stat.version}, next,
           std::move(done));
   }
 
   // Both at once: they are carried out in order.
   void Create(session::Session& session, EpochDone done) {
     const auto persistent = zk::CreateMode::kPersistent;
+    const std::vector<zk::AclEntry> acl = AclOf(has_users_);
     // Its answer does not matter: if the parent is missing after this, the second create says so.
-    session.Send(zk::Create{session::kEpochParent, "", persistent, Acl()}, [](const zk::Reply&) {});
-    Write(session, zk::Create{kEpochPath, absl::StrCat(*target_), persistent, Acl()},
+    session.Send(zk::Create{session::kEpochParent, "", persistent, acl}, [](const zk::Reply&) {});
+    const std::int64_t next = std::min(*target_, MostEpochOf(0));
+    Write(session, zk::Create{kEpochPath, absl::StrCat(next), persistent, acl}, next,
           std::move(done));
   }
 
-  // Another came first: `Try` reads what it has written.
-  void Write(session::Session& session, const zk::Request& request, EpochDone done) {
-    session.Send(request, [self = shared_from_this(), &session, request,
+  // Again if another came first, whose record `Try` reads, or if this was a step on the way.
+  void Write(session::Session& session, const zk::Request& request, std::int64_t next,
+             EpochDone done) {
+    session.Send(request, [self = shared_from_this(), &session, request, next,
                            done = std::move(done)](const zk::Reply& reply) mutable {
-      const bool again = reply.code == zk::Code::kBadVersion || reply.code == zk::Code::kNodeExists;
+      const bool written = reply.code == zk::Code::kOk;
+      const bool again = reply.code == zk::Code::kBadVersion ||
+                         reply.code == zk::Code::kNodeExists || (written && next < *self->target_);
       if (again) return self->Try(session, std::move(done));
-      if (reply.code == zk::Code::kOk) return std::move(done)(*self->target_);
+      if (written) return std::move(done)(next);
       std::move(done)(zk::ToStatus(
           reply.code, absl::StrCat("raise the epoch: ", zk::OperationName(request)), kEpochPath));
     });
   }
 
-  std::vector<zk::AclEntry> Acl() const {
-    constexpr std::int32_t kRead = 1, kAll = 31;
-    // With users everybody may read and only they may write: a stranger must not raise, or remove,
-    // the epoch.
-    if (!has_users_) return {{kAll, "world", "anyone"}};
-    return {{kAll, "auth", ""}, {kRead, "world", "anyone"}};
-  }
-
   const std::int64_t above_;
   const bool has_users_;
   std::optional<std::int64_t> target_;  // once it has been read
+};
+
+// Record and parent anew, with ACLs that never were others. All of it is one transaction: a session
+// that began in between would take no record, or a step on the way, for its epoch, though others
+// have a later one. A try again finds what it has made, and makes the same once more.
+class Make : public std::enable_shared_from_this<Make> {
+ public:
+  explicit Make(std::optional<std::int64_t> above) : above_(above) {}
+
+  void Try(session::Session& session, EpochDone done) {
+    const auto parent = std::make_shared<zk::Reply>();
+    session.Send(zk::Get{session::kEpochParent}, [parent](const zk::Reply& r) { *parent = r; });
+    session.Send(zk::Get{kEpochPath}, [self = shared_from_this(), &session, parent,
+                                       done = std::move(done)](const zk::Reply& record) mutable {
+      self->OnRead(session, *parent, record, std::move(done));
+    });
+  }
+
+ private:
+  void OnRead(session::Session& session, const zk::Reply& parent, const zk::Reply& record,
+              EpochDone done) {
+    const EpochAnswer now = session::EpochIn(record);
+    const bool known =
+        now.ok() || absl::IsFailedPrecondition(now.status()) || record.code == zk::Code::kNoAuth;
+    if (!known) return std::move(done)(now);
+    if (!now.ok() && !above_) {
+      return std::move(done)(absl::Status(
+          now.status().code(),
+          absl::StrCat(now.status().message(),
+                       ". Say --above N: N is the highest epoch that any resource has seen")));
+    }
+    const std::int64_t most = MostEpochOf(0) * (kMostWrites + 1);
+    const std::int64_t least = std::max(now.value_or(0), above_.value_or(-1));
+    if (least >= most) return std::move(done)(TooHigh(least, most));
+    const std::int64_t target = std::max(now.value_or(0), above_ ? *above_ + 1 : 0);
+    zk::Multi all;
+    if (record.code != zk::Code::kNoNode) {
+      const bool read = record.code == zk::Code::kOk;
+      // A raise that came between makes this fail.
+      all.ops.push_back(zk::Delete{kEpochPath, read ? record.stat.version : -1});
+    }
+    if (parent.code != zk::Code::kNoNode) all.ops.push_back(zk::Delete{session::kEpochParent});
+    AddRecord(target, all);
+    Send(session, all, target, std::move(done));
+  }
+
+  static void AddRecord(std::int64_t target, zk::Multi& all) {
+    const auto persistent = zk::CreateMode::kPersistent;
+    const std::vector<zk::AclEntry> acl = AclOf(/*has_users=*/true);
+    std::int32_t version = 0;
+    std::int64_t next = std::min(target, MostEpochOf(version));
+    all.ops.push_back(zk::Create{session::kEpochParent, "", persistent, acl});
+    all.ops.push_back(zk::Create{kEpochPath, absl::StrCat(next), persistent, acl});
+    while (next < target) {
+      next = std::min(target, MostEpochOf(++version));
+      all.ops.push_back(zk::SetData{kEpochPath, absl::StrCat(next), version - 1});
+    }
+  }
+
+  void Send(session::Session& session, const zk::Multi& all, std::int64_t target, EpochDone done) {
+    session.Send(all, [self = shared_from_this(), &session, target,
+                       done = std::move(done)](const zk::Reply& reply) mutable {
+      using enum zk::Code;
+      if (reply.code == kOk) return std::move(done)(target);
+      const bool changed =
+          reply.code == kBadVersion || reply.code == kNodeExists || reply.code == kNoNode;
+      if (changed) return self->Try(session, std::move(done));
+      const char* const what =
+          "make the epoch's record anew (this needs the right to delete what "
+          "is there, and no other node below /zkrecipes)";
+      std::move(done)(zk::ToStatus(reply.code, what, kEpochPath));
+    });
+  }
+
+  const std::optional<std::int64_t> above_;
 };
 
 }  // namespace
@@ -107,6 +195,20 @@ absl::StatusOr<std::int64_t> RaiseEpoch(Client& client, std::int64_t above,
     raise->Try(session, std::move(done));
   };
   return queue::call::AskUntilAnswered<std::int64_t>(core, "raise the epoch", wait, ask);
+}
+
+absl::StatusOr<std::int64_t> MakeEpoch(Client& client, std::optional<std::int64_t> above,
+                                       const WaitOptions& wait) {
+  internal::ClientCore& core = *internal::ClientAccess::Core(client);
+  if (!core.has_users()) {
+    return absl::InvalidArgumentError(
+        "make the epoch's record: give the users who may write it (--digest-file)");
+  }
+  const auto make = std::make_shared<Make>(above);
+  const auto ask = [make](session::Session& session, EpochDone done) {
+    make->Try(session, std::move(done));
+  };
+  return queue::call::AskUntilAnswered<std::int64_t>(core, "make the epoch's record", wait, ask);
 }
 
 absl::StatusOr<FencingPass> ParseSeen(const std::string& text) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -85,6 +86,74 @@ TEST_F(EpochOfAnEnsemble, IsOneForAllNamespaces) {
   options.servers = ensemble_.servers() + "/team";
   EXPECT_EQ(RaiseEpoch(*Connect(options), 0, {}).value(), 1);
   EXPECT_EQ(Epoch(), 1);
+}
+
+// The bound of the record is kept by a write for each step.
+TEST_F(EpochOfAnEnsemble, IsRaisedFarInStepsThatAreBelieved) {
+  EXPECT_EQ(RaiseEpoch(*Connect(), 4500, {}).value(), 4501);
+  EXPECT_EQ(Epoch(), 4501);
+  EXPECT_EQ(RaiseEpoch(*Connect(), 7000, {}).value(), 7001);
+  EXPECT_EQ(Lock(Connect(), "/q").Acquire()->pass().epoch, 7001);
+  const auto far = RaiseEpoch(*Connect(), 2'000'000, {});
+  EXPECT_TRUE(absl::IsInvalidArgument(far.status())) << far.status();
+  EXPECT_EQ(Epoch(), 7001);
+}
+
+// ---- zkr epoch --make ---------------------------------------------------------------------------
+
+class RecordOfAnEnsemble : public EpochOfAnEnsemble {
+ protected:
+  RecordOfAnEnsemble() { operators_.digest_credentials = {"operator:secret"}; }
+  // As the client of a service is told that it may be.
+  std::string Writer() {
+    const auto reply = AskServer(*Connect(operators_), zk::GetAcl{session::kEpochPath}, {}).value();
+    const bool ours = !reply.acl.empty() && reply.acl.at(0).scheme == "digest";
+    return "digest:" + (ours ? reply.acl.at(0).id : "operator:hash=");
+  }
+  absl::StatusOr<std::int64_t> OfAGrant() {
+    ClientOptions options = operators_;
+    options.epoch.writers = {Writer()};
+    const auto lease = Lock(Connect(options), "/q").Acquire();
+    if (!lease.ok()) return lease.status();
+    return lease->pass().epoch;
+  }
+
+  ClientOptions operators_;
+};
+
+TEST_F(RecordOfAnEnsemble, IsMadeSoThatOnlyItsUsersWriteItAndTheEpochStaysAsItIs) {
+  EXPECT_EQ(MakeEpoch(*Connect(operators_), {}, {}).value(), 0);
+  EXPECT_EQ(OfAGrant().value(), 0);
+  EXPECT_EQ(RaiseEpoch(*Connect(operators_), 0, {}).value(), 1);
+  EXPECT_EQ(OfAGrant().value(), 1);
+  EXPECT_TRUE(absl::IsPermissionDenied(RaiseEpoch(*Connect(), 0, {}).status()));
+  EXPECT_TRUE(absl::IsPermissionDenied(
+      MakeEpoch(*Connect({.digest_credentials = {"a:b"}}), 9, {}).status()));
+  EXPECT_EQ(MakeEpoch(*Connect(operators_), {}, {}).value(), 1);
+  EXPECT_EQ(MakeEpoch(*Connect(operators_), 4500, {}).value(), 4501);
+  EXPECT_EQ(OfAGrant().value(), 4501) << "in steps that are believed";
+}
+
+TEST_F(RecordOfAnEnsemble, OfAStrangerIsMadeAnewAboveWhatResourcesHaveSeen) {
+  ASSERT_TRUE(ensemble_.Create(session::kEpochParent, ""));
+  ASSERT_TRUE(ensemble_.Create(session::kEpochPath, "9223372036854775807"));
+  EXPECT_TRUE(absl::IsFailedPrecondition(OfAGrant().status()));
+  const auto unsaid = MakeEpoch(*Connect(operators_), {}, {});
+  EXPECT_TRUE(absl::IsFailedPrecondition(unsaid.status())) << unsaid.status();
+  EXPECT_THAT(std::string(unsaid.status().message()), HasSubstr("Say --above N"));
+  EXPECT_EQ(MakeEpoch(*Connect(operators_), 2, {}).value(), 3);
+  EXPECT_EQ(OfAGrant().value(), 3);
+  EXPECT_EQ(Epoch(), 3);
+}
+
+TEST_F(RecordOfAnEnsemble, IsNotMadeWithoutUsersNorWhereOthersLieBesideIt) {
+  EXPECT_TRUE(absl::IsInvalidArgument(MakeEpoch(*Connect(), {}, {}).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(MakeEpoch(*Connect(operators_), INT64_MAX, {}).status()));
+  ASSERT_TRUE(ensemble_.Create(session::kEpochParent, ""));
+  ASSERT_TRUE(ensemble_.Create("/zkrecipes/other", ""));
+  const auto beside = MakeEpoch(*Connect(operators_), {}, {});
+  EXPECT_TRUE(absl::IsFailedPrecondition(beside.status())) << beside.status();
+  EXPECT_THAT(std::string(beside.status().message()), HasSubstr("no other node below"));
 }
 
 TEST(Seen, IsATokenPerhapsWithItsEpoch) {

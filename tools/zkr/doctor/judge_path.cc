@@ -8,10 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
 #include "lib/queue/machine/node_name.h"
+#include "lib/session/epoch_record.h"
 #include "tools/zkr/commands/client.h"
 #include "tools/zkr/doctor/derived.h"
 #include "tools/zkr/output.h"
@@ -205,6 +207,48 @@ void JudgeOpen(const PathFacts& path, Findings& found) {
                    "set the same ACL on the parent"});
 }
 
+constexpr char kMakeEpoch[] =
+    "zkr epoch --make --above N, N being the highest epoch that any resource has seen";
+
+// Who may do more than read, besides this client's users. A hash is hidden only from those who are
+// none of the ACL's administrators.
+Names Strangers(const Facts& facts, const Acl& acl) {
+  Names strangers;
+  for (const zk::AclEntry& entry : acl) {
+    const std::string user = entry.id.substr(0, entry.id.find(':'));
+    const bool ours = entry.scheme == "digest" && std::ranges::count(facts.users, user) > 0 &&
+                      !absl::EndsWith(entry.id, ":x");
+    if ((entry.permissions & ~kMayRead) != 0 && !ours) {
+      strangers.push_back(absl::StrCat(entry.scheme, ":", entry.id));
+    }
+  }
+  return strangers;
+}
+
+// One who has credentials keeps strangers from locks, and so from the epoch. Under an open root the
+// first one who makes the record owns it.
+void JudgeOwner(const Facts& facts, const PathFacts& parent, Findings& found) {
+  if (facts.users.empty()) return;
+  if (parent.children.empty()) {
+    found.push_back({kCertain, "epoch-missing", session::kEpochPath,
+                     "there is no record of the epoch: any client that may create nodes there can "
+                     "make one that strangers write",
+                     "zkr epoch --make"});
+  }
+  for (const auto& [record, acl] : parent.children) {
+    Names strangers = acl ? Strangers(facts, *acl) : Names();
+    if (parent.acl) std::ranges::move(Strangers(facts, *parent.acl), back_inserter(strangers));
+    std::ranges::sort(strangers);
+    strangers.erase(std::unique(strangers.begin(), strangers.end()), strangers.end());
+    if (strangers.empty()) continue;
+    found.push_back({kCertain, "epoch-foreign", record,
+                     absl::StrCat("others than this client's users may write the epoch, or take "
+                                  "its place (",
+                                  NameSome(strangers), "): all clients believe them"),
+                     kMakeEpoch});
+  }
+}
+
 // Without read a client is granted no lock, so the record is for all to read.
 void JudgeRecord(const PathFacts& parent, Findings& found) {
   for (const auto& [record, acl] : parent.children) {
@@ -212,7 +256,7 @@ void JudgeRecord(const PathFacts& parent, Findings& found) {
     found.push_back({kCertain, "epoch-closed", record,
                      "not everyone may read the epoch: no lock is granted to clients that its ACL"
                      " does not name",
-                     "let world:anyone read it"});
+                     "let world:anyone read it, or zkr epoch --make"});
   }
 }
 
@@ -238,6 +282,7 @@ Findings JudgeQueue(const Facts& facts, const PathFacts& path) {
 Findings JudgeAcls(const Facts& facts, const PathFacts& path) {
   using enum PathFacts::Kind;
   Findings found;
+  if (path.kind == kEpochParent) JudgeOwner(facts, path, found);
   if (!path.exists) return found;
   if (path.kind != kEpochParent) JudgeOwn(facts, path, found);
   if (path.kind == kEpochParent) JudgeRecord(path, found);

@@ -169,6 +169,35 @@ TEST(JudgeAcls, FindsWhatIsWrongWithAcls) {
            [](Facts& f) { AddParent(f, kEpochParent, kOpen, kReadable); }),
       Mess("an epoch that not everyone may read", {"epoch-closed /p/epoch"},
            [](Facts& f) { AddParent(f, kEpochParent, kReadable, kClosed); }),
+      Mess("an epoch that is open to strangers of one who has credentials",
+           {"epoch-foreign /p/epoch"},
+           [](Facts& f) {
+             f.users = {"me"};
+             AddParent(f, kEpochParent, kOpen, kOpen);
+           }),
+      Mess("an epoch that strangers may replace", {"epoch-foreign /p/epoch", "acl-open-parent /p"},
+           [](Facts& f) {
+             f.users = {"me"};
+             AddParent(f, kEpochParent, kOpen, kReadable);
+           }),
+      Mess("an epoch of another's, who calls himself so", {"epoch-foreign /p/epoch"},
+           [](Facts& f) {
+             f.users = {"me"};
+             const Acl hidden = {{31, "digest", "me:x"}, {1, "world", "anyone"}};
+             AddParent(f, kEpochParent, kReadable, hidden);
+           }),
+      Mess("an epoch of ours", {},
+           [](Facts& f) {
+             f.users = {"me"};
+             AddParent(f, kEpochParent, kReadable, kReadable);
+           }),
+      Mess("an epoch that anyone may make first", {"epoch-missing /zkrecipes/epoch"},
+           [](Facts& f) {
+             f.users = {"me"};
+             f.parents = {{.kind = kEpochParent, .path = "/zkrecipes"}};
+           }),
+      Mess("no epoch, where all is open", {},
+           [](Facts& f) { f.parents = {{.kind = kEpochParent, .path = "/zkrecipes"}}; }),
   });
 }
 

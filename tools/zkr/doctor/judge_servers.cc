@@ -165,8 +165,7 @@ Findings JudgeEpoch(const Facts& facts) {
   if (!facts.epoch_trouble.empty()) {
     return {{kCertain, "epoch-unreadable", session::kEpochPath,
              absl::StrCat(facts.epoch_trouble, "; no lock is granted to such a client"),
-             "let every client read it, and write a number into it: the highest epoch that any "
-             "resource has seen, then `zkr epoch --raise`"}};
+             "zkr epoch --make --above N, N being the highest epoch that any resource has seen"}};
   }
   if (!WasSetBack(facts).value_or(false)) return {};
   const FencingPass& seen = *facts.seen;
