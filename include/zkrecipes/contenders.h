@@ -56,7 +56,9 @@ absl::StatusOr<std::vector<ContenderInfo>> ListContenders(Client& client, const 
 // Whether the grant that `sequencer` names still holds its lock, as the ensemble's quorum knows it
 // at some moment during this call: for a resource that receives sequencers and can keep no floor of
 // tokens. `client` may be of any process, in any namespace. Blocks for one round trip of three
-// requests, one of them a write, and retries when the connection is lost.
+// requests, one of them a write, and retries when the connection is lost. A node does not show
+// whether a leader or another exclusive contender made it: the sequencer of one is taken for the
+// other's, which makes no difference to what it guards.
 //   InvalidArgument   the sequencer is empty, or breaks a rule of Sequencer::Parse
 //   PermissionDenied  the ACL does not let this client read the node, so nothing is known
 // Other errors: those of ListContenders.
