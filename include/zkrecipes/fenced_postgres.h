@@ -120,6 +120,8 @@ absl::Status FencedOutcome(const pg_result* result);
 
 // From now on, writes to the table demand a pass for `resource`. With a key column, each row is a
 // resource of its own, named `resource` followed by the column's text, such as "accounts/" and "7";
+// that text is to_jsonb(column) #>> '{}' where TimeZone is UTC, DateStyle ISO, IntervalStyle
+// postgres, bytea_output hex, extra_float_digits 1 and lc_monetary C, whatever the session has set.
 // TRUNCATE demands a pass for `resource` itself. Partitions and children are guarded with it; guard
 // it again after one was added. InvalidArgument: the table is itself a partition or a child, which
 // can be written by the name of the table above: guard that.

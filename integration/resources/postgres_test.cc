@@ -350,6 +350,48 @@ TEST_F(PostgresTest, EachRowCanBeAResource) {
   EXPECT_EQ(with("ledger/", "TRUNCATE ledger"), absl::OkStatus());
 }
 
+// The name of a row's resource is that of its rendering, which no session's settings change.
+TEST_F(PostgresTest, ARowHasOneNameInAllSessions) {
+  struct Key {
+    const char *type, *value, *one, *other;
+  };
+  for (const Key& key : {
+           Key{"timestamptz", "2026-01-02 03:04:05Z", "SET TimeZone = 'UTC'",
+               "SET TimeZone = 'Asia/Tokyo'"},
+           Key{"tstzrange", "[2026-01-02Z, 2026-03-04Z)", "SET TimeZone = 'UTC'",
+               "SET DateStyle = 'German'"},
+           Key{"bytea", "a", "SET bytea_output = hex", "SET bytea_output = escape"},
+           Key{"interval", "1 day 2 hours", "SET IntervalStyle = postgres",
+               "SET IntervalStyle = iso_8601"},
+           Key{"float8", "0.1", "SET extra_float_digits = 1", "SET extra_float_digits = -10"},
+           Key{"float8", "0.30000000000000004", "SET extra_float_digits = 1",
+               "SET extra_float_digits = 0"},
+       }) {
+    ASSERT_EQ(a.Do(absl::StrCat("RESET ALL; DROP TABLE IF EXISTS days; CREATE TABLE days (day ",
+                                key.type, " PRIMARY KEY, note text); INSERT INTO days VALUES ('",
+                                key.value, "', '')")),
+              absl::OkStatus());
+    ASSERT_EQ(GuardTable(a.get(), {"", "days"}, "days/", "day"), absl::OkStatus());
+    const auto write = [&](Connection& c, const std::string& resource, int64_t token) {
+      EXPECT_EQ(c.Do("BEGIN"), absl::OkStatus());
+      EXPECT_EQ(ShowPass(c.get(), "days/" + resource, Pass(token)), absl::OkStatus());
+      const absl::Status status = c.Do(absl::StrCat("UPDATE days SET note = ", token));
+      const absl::Status committed = CommitFenced(c.get());
+      return status.ok() ? committed : status;
+    };
+    ASSERT_EQ(a.Do(key.one), absl::OkStatus());
+    ASSERT_EQ(b.Do(absl::StrCat("RESET ALL; ", key.other)), absl::OkStatus());
+    const char kName[] = "SELECT to_jsonb(day) #>> '{}' FROM days";
+    EXPECT_EQ(write(a, a.Ask(kName), 7), absl::OkStatus()) << key.type;
+    const std::string others = b.Ask(kName);
+    if (others != a.Ask(kName)) {
+      EXPECT_EQ(write(b, others, 5).code(), Code::kFailedPrecondition) << key.type << others;
+    }
+    EXPECT_EQ(write(b, a.Ask(kName), 8), absl::OkStatus()) << key.type;
+    EXPECT_EQ(a.Do("DROP TABLE days"), absl::OkStatus());
+  }
+}
+
 TEST_F(PostgresTest, AUserNeedsNoRightToTheFloorsAndCannotForgeAPass) {
   Connection user = PlainUser();
   EXPECT_EQ(InTransaction(user, Pass(5), "INSERT INTO guarded VALUES (1, 'x')"), absl::OkStatus());

@@ -137,9 +137,12 @@ END $zkr$;
 REVOKE EXECUTE ON FUNCTION zkrecipes.end_holder FROM PUBLIC;
 
 -- With a key column, after the statement: other triggers may have changed a row's key before. Only
--- the key is read, since the row may be large.
+-- the key is read, since the row may be large. Its text must be one in all sessions: by another name
+-- the row would have another floor, which admits a stale pass.
 CREATE OR REPLACE FUNCTION zkrecipes.refuse_unshown() RETURNS trigger
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $zkr$
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET TimeZone = 'UTC' SET DateStyle = 'ISO'
+SET IntervalStyle = 'postgres' SET bytea_output = 'hex' SET extra_float_digits = 1
+SET lc_monetary = 'C' AS $zkr$
 DECLARE
   rows text := CASE TG_OP WHEN 'INSERT' THEN 'zkr_new' WHEN 'DELETE' THEN 'zkr_old' ELSE
     '(SELECT %1$I FROM zkr_old UNION ALL SELECT %1$I FROM zkr_new)' END;
