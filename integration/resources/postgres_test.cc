@@ -422,6 +422,29 @@ TEST_F(PostgresTest, OperatorsOfAUsersOwnMakeNoPass) {
   EXPECT_EQ(user.Do("INSERT INTO guarded VALUES (1, 'x')").code(), Code::kFailedPrecondition);
 }
 
+// An owner's search_path has a schema where anybody may create, as `public` was before version 15.
+TEST_F(PostgresTest, OperatorsOfAnotherUserAreNotUsedByTheSchemaOrTheColumns) {
+  Connection user = PlainUser();
+  ASSERT_EQ(a.Do("GRANT CREATE ON SCHEMA public TO plain"), absl::OkStatus());
+  std::string operators =
+      "CREATE FUNCTION public.never(oid, regrole) RETURNS boolean LANGUAGE sql AS 'SELECT false';"
+      "CREATE FUNCTION public.never(oid, regclass) RETURNS boolean LANGUAGE sql AS 'SELECT false';"
+      "CREATE FUNCTION public.never(oid, regtype) RETURNS boolean LANGUAGE sql AS 'SELECT false';"
+      "CREATE OPERATOR public.<> (FUNCTION = never, LEFTARG = oid, RIGHTARG = regrole);"
+      "CREATE OPERATOR public.= (FUNCTION = never, LEFTARG = oid, RIGHTARG = regclass);"
+      "CREATE OPERATOR public.= (FUNCTION = never, LEFTARG = oid, RIGHTARG = regtype);";
+  ASSERT_EQ(user.Do(operators), absl::OkStatus());
+  ASSERT_EQ(a.Do("BEGIN; ALTER SCHEMA zkrecipes OWNER TO plain"), absl::OkStatus());
+  EXPECT_EQ(a.Do(zkrecipes::FencingSchema()).code(), Code::kPermissionDenied);
+  EXPECT_EQ(a.Do("ROLLBACK"), absl::OkStatus());
+  EXPECT_EQ(AddFenceColumns(a.get(), {"", "ledger"}), absl::OkStatus());
+  ASSERT_EQ(a.Do("DROP TABLE IF EXISTS other; CREATE TABLE other (fence int)"), absl::OkStatus());
+  EXPECT_EQ(AddFenceColumns(a.get(), {"", "other"}).code(), Code::kInvalidArgument);
+  EXPECT_EQ(a.Do("DROP TABLE other; DROP FUNCTION never(oid, regrole), never(oid, regclass),"
+                 "never(oid, regtype) CASCADE; REVOKE CREATE ON SCHEMA public FROM plain"),
+            absl::OkStatus());
+}
+
 TEST_F(PostgresTest, EveryFunctionHasASearchPathOfItsOwn) {
   EXPECT_EQ(a.Ask("SELECT count(*) FROM pg_proc WHERE pronamespace = 'zkrecipes'::regnamespace AND "
                   "NOT coalesce(proconfig @> '{\"search_path=pg_catalog, pg_temp\"}', false)"),
@@ -636,6 +659,33 @@ TEST_F(PostgresTest, TheSchemaMayBeMadeAgain) {
   ASSERT_EQ(InTransaction(a, Pass(6), "SELECT 1"), absl::OkStatus());
   EXPECT_EQ(a.Do(zkrecipes::FencingSchema()), absl::OkStatus());
   EXPECT_EQ(InTransaction(b, Pass(5), "SELECT 1").code(), Code::kFailedPrecondition);
+}
+
+TEST_F(PostgresTest, TheSchemaIsMadeByARoleOfAnyName) {
+  ASSERT_EQ(a.Do("BEGIN; DROP SCHEMA zkrecipes CASCADE; CREATE ROLE \"My.Role\"; DO $$ BEGIN "
+                 "EXECUTE format('GRANT CREATE ON DATABASE %I TO \"My.Role\"', "
+                 "current_database()); END $$; SET LOCAL ROLE \"My.Role\""),
+            absl::OkStatus());
+  EXPECT_EQ(a.Do(zkrecipes::FencingSchema()), absl::OkStatus());
+  EXPECT_EQ(a.Do(zkrecipes::FencingSchema()), absl::OkStatus()) << "again";
+  EXPECT_EQ(a.Do("ROLLBACK"), absl::OkStatus());
+}
+
+// Behind a holder that stands still all resources would wait, if it waited for a table's lock.
+TEST_F(PostgresTest, TheSchemaIsMadeAgainWhileAHolderStandsStill) {
+  ASSERT_EQ(a.Do("BEGIN"), absl::OkStatus());
+  ASSERT_EQ(ShowPass(a.get(), "guarded", Pass(5)), absl::OkStatus());
+  ASSERT_EQ(b.Do("SET lock_timeout = '5s'"), absl::OkStatus());
+  EXPECT_EQ(b.Do(zkrecipes::FencingSchema()), absl::OkStatus());
+  EXPECT_EQ(CommitFenced(a.get()), absl::OkStatus());
+}
+
+TEST_F(PostgresTest, TheSchemaOfAnEarlierCommitGetsWhatIsMissing) {
+  ASSERT_EQ(a.Do("ALTER TABLE zkrecipes.floors DROP COLUMN operation"), absl::OkStatus());
+  ASSERT_EQ(a.Do(zkrecipes::FencingSchema()), absl::OkStatus());
+  ASSERT_EQ(a.Do("BEGIN"), absl::OkStatus());
+  ASSERT_EQ(ShowPass(a.get(), "guarded", Pass(5)), absl::OkStatus());
+  EXPECT_TRUE(*BeginOperation(a.get(), "guarded", "x"));
 }
 
 // ---- Both forms, beside the rule ----------------------------------------------------------------

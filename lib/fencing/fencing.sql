@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- zkrecipes: fencing in PostgreSQL 14 or later. Version 1. It may run again: floors and grants stay.
 -- The user who runs it owns the floors. Run it in one transaction: psql -1 -f fencing.sql
+-- After an upgrade, guard each table again: triggers of an earlier version may refuse all writes.
 --
 -- For writers, inside a transaction (errors ZKR01: the pass is stale; ZKR02: none was shown):
 --   SELECT zkrecipes.show_pass(resource, epoch, token, reader);
@@ -17,29 +18,37 @@
 --
 -- No function finds a name by the caller's search_path: with an operator of their own, callers
 -- could make any comparison true.
-SELECT pg_advisory_xact_lock(8101101191);
+SELECT pg_catalog.pg_advisory_xact_lock(8101101191);
 CREATE SCHEMA IF NOT EXISTS zkrecipes;
 
 -- A schema that a stranger has made first stays that stranger's, and so would the floors.
 DO $zkr$
+DECLARE
+  path pg_catalog.text := pg_catalog.current_setting('search_path');
 BEGIN
-  IF EXISTS (SELECT FROM pg_catalog.pg_namespace AS n WHERE n.nspname = 'zkrecipes'
-             AND n.nspowner <> current_user::regrole
-             AND NOT (SELECT r.rolsuper FROM pg_catalog.pg_roles AS r WHERE r.oid = n.nspowner))
+  PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+  IF EXISTS (SELECT FROM pg_namespace AS n JOIN pg_roles AS r ON r.oid = n.nspowner
+             WHERE n.nspname = 'zkrecipes' AND r.rolname <> current_user AND NOT r.rolsuper)
   THEN
     RAISE EXCEPTION 'the schema zkrecipes is owned by another user' USING ERRCODE = '42501';
   END IF;
+  CREATE TABLE IF NOT EXISTS zkrecipes.floors (
+    resource text PRIMARY KEY,
+    epoch bigint NOT NULL,
+    exclusive bigint NOT NULL,
+    shared bigint NOT NULL,
+    shown_in xid8 NOT NULL,
+    operation text
+  ) WITH (fillfactor = 50);
+  -- Only of an earlier commit's table: its lock waits for every holder, and all others for it.
+  IF NOT EXISTS (SELECT FROM pg_attribute
+                 WHERE attrelid = 'zkrecipes.floors'::regclass AND attname = 'operation')
+  THEN
+    ALTER TABLE zkrecipes.floors ADD COLUMN operation text;
+  END IF;
+  PERFORM set_config('search_path', path, true);
 END $zkr$;
-
 GRANT USAGE ON SCHEMA zkrecipes TO PUBLIC;
-CREATE TABLE IF NOT EXISTS zkrecipes.floors (
-  resource text PRIMARY KEY,
-  epoch bigint NOT NULL,
-  exclusive bigint NOT NULL,
-  shared bigint NOT NULL,
-  shown_in xid8 NOT NULL
-) WITH (fillfactor = 50);
-ALTER TABLE zkrecipes.floors ADD COLUMN IF NOT EXISTS operation text;
 
 CREATE OR REPLACE FUNCTION
 zkrecipes.refuse_stale(resource text, epoch bigint, token bigint, reader boolean)

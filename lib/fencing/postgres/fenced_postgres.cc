@@ -169,13 +169,14 @@ absl::Status PostgresStatus(const pg_result* result) {
 
 absl::Status AddFenceColumns(pg_conn* connection, const PostgresTable& table) {
   // A column of that name may be there already: a NULL admits none, and an int has no room for a
-  // token, of which it would be known only by the first write.
+  // token, of which it would be known only by the first write. pg_catalog has oid = oid, so that no
+  // operator of a stranger's in the search_path, such as oid = regclass, takes its place.
   Statement select(connection);
   const std::string name = select.Parameter(select.Name(table));
   const absl::StatusOr<Result> wrong = select.Run(absl::StrCat(
       "SELECT attname FROM pg_catalog.pg_attribute WHERE attrelid = ", name,
-      "::regclass AND attname IN ('fence_epoch', 'fence', 'fence_shared') AND NOT attisdropped AND "
-      "NOT (attnotnull AND atttypid = 'pg_catalog.int8'::regtype)"));
+      "::regclass::oid AND attname IN ('fence_epoch', 'fence', 'fence_shared') AND "
+      "NOT attisdropped AND NOT (attnotnull AND atttypid = 'pg_catalog.int8'::regtype::oid)"));
   if (!wrong.ok()) return wrong.status();
   if (PQntuples(wrong->get()) > 0) {
     return absl::InvalidArgumentError(absl::StrCat(table.name, " has a column ",
