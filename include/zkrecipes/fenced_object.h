@@ -46,7 +46,8 @@ class ObjectTransport {
 };
 
 // The meaning of S3's answer to a conditional PutObject; `http_status` 0: there was no answer. 408,
-// 429 and all of a server's errors are kUnknown.
+// 429 and all of a server's errors are kUnknown. So is S3's RequestTimeout, a 400 that only the code
+// in its body tells from other ones: a transport returns kUnknown for it without this function.
 //   InvalidArgument     another 4xx: the request is wrong
 //   PermissionDenied    401 and 403
 //   Unimplemented       501: the store has no conditional writes
@@ -81,6 +82,9 @@ class FencedObject {
   // Creates the object, with no data and a floor that admits every pass. Call it once, when the
   // system is set up, and not at each start: see above. It first tries whether the store honours
   // conditions; where the store does not, it leaves an object that this class never writes to.
+  // After any other error the object may be there, though the store was not tried to the end, and
+  // the next Create, which is AlreadyExists, does not do so. Only if no holder runs yet, and Read
+  // gives no data and the floor FencingFloor(), delete the object, and create it again.
   //   AlreadyExists       the object exists; it is neither changed nor read
   //   Unimplemented       the store ignores a condition: it cannot fence
   absl::Status Create();

@@ -65,6 +65,13 @@ absl::Status NoAnswer() {
                                              " of pauses: not known whether one was done"));
 }
 
+// An earlier put without an answer may have been done, or may still be, whatever stops the call now.
+absl::Status Outcome(bool unknown, const absl::Status& status) {
+  if (!unknown || absl::IsUnavailable(status)) return status;
+  return absl::UnavailableError(
+      absl::StrCat(status.message(), "; not known whether an earlier put of this call was done"));
+}
+
 absl::Status CheckEtag(const Object& object) {
   // A put with an empty If-Match may be taken for one without a condition.
   if (object.etag.empty()) {
@@ -107,15 +114,17 @@ absl::Status ExpectNotDone(ObjectTransport& transport, const char* condition, Pu
 // OK once the object holds `body`, though answers are lost.
 absl::Status PutNew(ObjectTransport& transport, const FencedBody& body) {
   Pauses pauses(transport);
+  bool unknown = false;
   for (int i = 0; i < kTries; ++i) {
     const auto put = transport.PutIfAbsent(fencing::WriteFencedBody(body));
-    if (!put.ok()) return put.status();
+    if (!put.ok()) return Outcome(unknown, put.status());
     if (*put == PutResult::kDone) return absl::OkStatus();
+    unknown = unknown || *put == PutResult::kUnknown;
     if (*put == PutResult::kUnknown && !pauses.Next()) return NoAnswer();
     // The put may have been done though its answer was lost, or another one's was.
     const auto object = pauses.Get();
     if (absl::IsNotFound(object.status())) continue;
-    if (!object.ok()) return object.status();
+    if (!object.ok()) return Outcome(unknown, object.status());
     const auto there = Parsed(object);
     if (there.ok() && there->write == body.write) return absl::OkStatus();
     return absl::AlreadyExistsError("a fenced object: it exists already");
@@ -129,12 +138,14 @@ absl::StatusOr<FencedBody> Replace(ObjectTransport& transport, const FencingPass
                                    const std::string* data) {
   const std::string own = base::NewGuid();
   Pauses pauses(transport);
+  bool unknown = false;
   for (int i = 0; i < kTries; ++i) {
     const absl::StatusOr<Object> object = pauses.Get();
     auto body = Parsed(object);
+    if (!body.ok()) return Outcome(unknown, body.status());
     // Its own GUID: an earlier put was done, and only the answer was lost.
-    if (!body.ok() || body->write == own) return body;
-    if (absl::Status status = CheckEtag(*object); !status.ok()) return status;
+    if (body->write == own) return body;
+    if (absl::Status status = CheckEtag(*object); !status.ok()) return Outcome(unknown, status);
     // Judged by the floor that is replaced with this etag: if a newer holder comes in between, the
     // etag differs, nothing is put, and the next try sees that holder's floor.
     const FencingFloor floor = body->floor;
@@ -144,9 +155,10 @@ absl::StatusOr<FencedBody> Replace(ObjectTransport& transport, const FencingPass
     if (data != nullptr) body->data = *data;
     body->write = own;
     const auto put = transport.PutIfMatch(fencing::WriteFencedBody(*body), object->etag);
-    if (!put.ok()) return put.status();
+    if (!put.ok()) return Outcome(unknown, put.status());
     // Not done, or not known: the object itself tells which.
     if (*put == PutResult::kDone) return body;
+    unknown = unknown || *put == PutResult::kUnknown;
     if (*put == PutResult::kUnknown && !pauses.Next()) return NoAnswer();
   }
   return TooManyTries();

@@ -195,6 +195,33 @@ TEST(FencedObjectTest, AWriterOvercomesSomeConflicts) {
   EXPECT_EQ(In(store).Read()->data, "a");
 }
 
+// Its first put has no answer until the end; the store refuses all that follow, as when the client's
+// credentials have run out.
+class RefusedLater : public StoredObjectTransport {
+ public:
+  explicit RefusedLater(StoredObject& store)
+      : StoredObjectTransport(store, PutFault::kLateAtTheEnd) {}
+  absl::StatusOr<PutResult> PutIfMatch(const std::string& body, const std::string& etag) override {
+    if (puts_++ > 0) return absl::PermissionDeniedError("403");
+    return StoredObjectTransport::PutIfMatch(body, etag);
+  }
+
+ private:
+  int puts_ = 0;
+};
+
+TEST(FencedObjectTest, ALaterRefusalDoesNotHideAPutWithoutAnAnswer) {
+  StoredObject store = ACreatedOne();
+  FencedObject object(std::make_unique<RefusedLater>(store));
+  const absl::Status unknown = object.Write(PassWith(7), "a");
+  EXPECT_TRUE(absl::IsUnavailable(unknown)) << unknown;
+  EXPECT_THAT(unknown.message(), testing::HasSubstr("403; not known whether"));
+  EXPECT_EQ(In(store).Read()->data, "");
+  for (const auto& request : store.late) request();
+  EXPECT_EQ(In(store).Read()->data, "a");
+  EXPECT_TRUE(absl::IsPermissionDenied(object.Write(PassWith(7), "b"))) << "nothing is under way";
+}
+
 TEST(FencedObjectTest, NothingIsPutWithoutACondition) {
   StoredObject store = ACreatedOne();
   store.ignores_conditions = store.tells_no_etag = true;  // as of a request without If-Match
