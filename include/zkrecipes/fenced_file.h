@@ -60,6 +60,7 @@ class FencedFile {
   // system is set up, and not at each start: where an existing file is missing, for example because
   // a disk is not mounted, a new one would admit a stale holder.
   //   AlreadyExists       the file exists; it is neither changed nor read
+  //   Unimplemented       the file system has no hard links, by one of which the file gets its name
   absl::Status Create();
 
   // Replaces the data; they are on the disk when it returns.

@@ -120,6 +120,11 @@ class RealFolder : public Folder {
   absl::Status Link(const std::string& from, const std::string& to) override {
     const int linked = linkat(fd_.get(), from.c_str(), fd_.get(), to.c_str(), 0);
     if (linked != 0 && errno == EEXIST) return absl::AlreadyExistsError(path_ + to);
+    if (linked != 0 && (errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS)) {
+      return absl::UnimplementedError(absl::StrCat(
+          path_, to, ": the file system makes no hard link, by which it gets its name: ",
+          std::strerror(errno)));
+    }
     return Done("link", from, linked);
   }
   absl::Status Remove(const std::string& name) override {
