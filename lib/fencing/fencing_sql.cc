@@ -21,13 +21,16 @@ absl::Status Check(const FencingPass& pass) { return FencingFloor().Admit(pass);
 absl::StatusCode CodeOf(absl::string_view state) {
   if (state == "ZKR01" || state == "ZKR02") return absl::StatusCode::kFailedPrecondition;
   if (state == "42501") return absl::StatusCode::kPermissionDenied;
+  // 25006: a standby. 55P03: a lock was not to be had in lock_timeout. 25P03, 25P04: a timeout has
+  // ended the connection. 40003: not known whether the statement was done.
+  for (const absl::string_view unable : {"25006", "55P03", "25P03", "25P04", "40003"}) {
+    if (state == unable) return absl::StatusCode::kUnavailable;
+  }
   const absl::string_view kind = state.substr(0, 2);
   if (kind == "40" || state == "25P02") return absl::StatusCode::kAborted;
-  // 25006: a standby. 55P03: a lock was not to be had in lock_timeout.
   for (const absl::string_view unable : {"", "08", "53", "57", "58", "XX"}) {
     if (kind == unable) return absl::StatusCode::kUnavailable;
   }
-  if (state == "25006" || state == "55P03") return absl::StatusCode::kUnavailable;
   return absl::StatusCode::kInvalidArgument;
 }
 

@@ -78,12 +78,16 @@ absl::Status FencedVerdict(int64_t verdict, const std::vector<std::string>& text
 
 absl::Status RedisErrorStatus(const std::string& error) {
   const std::string message = absl::StrCat("Redis: ", error);
+  // Redis 5 and 6 put a place in the script before the error of a call in it, and a '-'.
+  const auto is = [&error](const std::string& kind) {
+    return absl::StartsWith(error, kind) || absl::StrContains(error, ": -" + kind);
+  };
   for (const char* kind : {"NOPERM", "NOAUTH", "WRONGPASS"}) {
-    if (absl::StartsWith(error, kind)) return absl::PermissionDeniedError(message);
+    if (is(kind)) return absl::PermissionDeniedError(message);
   }
   for (const char* kind : {"LOADING", "READONLY", "MASTERDOWN", "NOREPLICAS", "OOM", "BUSY",
                            "MISCONF", "TRYAGAIN", "CLUSTERDOWN", "MOVED", "ASK", "UNKILLABLE"}) {
-    if (absl::StartsWith(error, kind)) return absl::UnavailableError(message);
+    if (is(kind)) return absl::UnavailableError(message);
   }
   return absl::InvalidArgumentError(message);
 }

@@ -80,7 +80,10 @@ TEST(SqlStateStatus, TellsWhatMayBeTriedAgain) {
   EXPECT_TRUE(absl::IsFailedPrecondition(SqlStateStatus("ZKR02", "no pass")));
   EXPECT_TRUE(absl::IsAborted(SqlStateStatus("40001", "serialization failure")));
   EXPECT_TRUE(absl::IsUnavailable(SqlStateStatus("", "lost")));
-  EXPECT_TRUE(absl::IsUnavailable(SqlStateStatus("57P01", "shut down")));
+  // 40003: not known whether it was done. 25P03, 25P04: a timeout has ended the connection.
+  for (const char* state : {"57P01", "40003", "25P03", "25P04"}) {
+    EXPECT_TRUE(absl::IsUnavailable(SqlStateStatus(state, "it has ended"))) << state;
+  }
   EXPECT_TRUE(absl::IsPermissionDenied(SqlStateStatus("42501", "denied")));
   EXPECT_TRUE(absl::IsInvalidArgument(SqlStateStatus("42601", "syntax error")));
 }
