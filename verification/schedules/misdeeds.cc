@@ -183,7 +183,11 @@ void LockWorld::Die(uint32_t client) {
   Process& process = processes_[current_[client]];
   const Core core = process.core;
   process.died = troubled_ = true;
-  for (const auto& bid : bids_) bid->died |= bid->core == core;
+  for (const auto& bid : bids_) {
+    if (bid->core != core) continue;
+    bid->died = true;
+    bid->next = nullptr;  // which refers back to it
+  }
   for (auto& bid : slots_) {
     if (bid != nullptr && bid->died) bid = nullptr;
   }
