@@ -141,11 +141,14 @@ absl::StatusOr<bool> BeginOperation(pg_conn* connection, const std::string& reso
 
 // Ends the connection of the transaction that has shown a pass for this resource and is not at its
 // end (pg_terminate_backend), so that it is rolled back. Returns how many it ended: 0 if there is
-// none, if it is prepared (two-phase), or if it is the resource's first and its table has another
-// owner than the schema. It does not know whether that pass is older: call it only while your lease
-// is believed, after ShowPass has failed by lock_timeout. FailedPrecondition: the pass is stale by
-// the floor that is committed. By default only the schema's owner, who must be a superuser or in
-// pg_signal_backend, may call it:
+// none, and also for a transaction that it does not find:
+//   - one that is prepared (two-phase), or has shown its pass inside a savepoint that it released;
+//   - the first of a resource that is a row, or whose table has another owner than the schema.
+// While ShowPass waits for one of these, pg_blocking_pids of its connection names the server's
+// process of the holder, or 0 if it is prepared. It does not know whether that pass is older: call
+// it only while your lease is believed, after ShowPass has failed by lock_timeout.
+// FailedPrecondition: the pass is stale by the floor that is committed. By default only the
+// schema's owner, who must be a superuser or in pg_signal_backend, may call it:
 //   GRANT EXECUTE ON FUNCTION zkrecipes.end_holder TO holders
 absl::StatusOr<int> EndHolder(pg_conn* connection, const std::string& resource,
                               const FencingPass& pass);

@@ -586,6 +586,27 @@ TEST_F(PostgresTest, AHolderThatStandsStillInsideAStatementIsEndedByANewerOne) {
   EXPECT_EQ(EndHolder(user.get(), "guarded", Pass(9)).status().code(), Code::kPermissionDenied);
 }
 
+TEST_F(PostgresTest, AHolderThatEndHolderDoesNotFindIsNamedByTheServer) {
+  for (const std::string resource : {"guarded", "guarded/7"}) {
+    Connection old(server()->address());
+    ASSERT_EQ(old.Do("BEGIN; SAVEPOINT s"), absl::OkStatus());
+    ASSERT_EQ(ShowPass(old.get(), resource, Pass(5)), absl::OkStatus());
+    ASSERT_EQ(old.Do("RELEASE s"), absl::OkStatus());
+    ASSERT_EQ(b.Do("BEGIN"), absl::OkStatus());
+    absl::Status newer;
+    std::jthread waits([&] { newer = ShowPass(b.get(), resource, Pass(6)); });
+    AwaitThatBWaits();
+    EXPECT_EQ(*EndHolder(a.get(), resource, Pass(6)), 0) << resource;
+    const std::string holder =
+        absl::StrCat("unnest(pg_blocking_pids(", PQbackendPID(b.get()), "))");
+    EXPECT_EQ(a.Ask("SELECT " + holder), absl::StrCat(PQbackendPID(old.get()))) << resource;
+    a.Ask(absl::StrCat("SELECT pg_terminate_backend(", PQbackendPID(old.get()), ", 30000)"));
+    waits.join();
+    EXPECT_EQ(newer, absl::OkStatus()) << resource;
+    EXPECT_EQ(CommitFenced(b.get()), absl::OkStatus());
+  }
+}
+
 // An operation that is not harmless twice, tried again until its end is known.
 TEST_F(PostgresTest, AnOperationWhoseCommitHadNoAnswerIsDoneOnce) {
   ASSERT_EQ(GuardTable(a.get(), {"", "ledger"}, "ledger"), absl::OkStatus());
