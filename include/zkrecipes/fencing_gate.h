@@ -43,7 +43,8 @@ struct FencingGateOptions {
   // common floor, by which the keys without their own are judged.
   //
   // A key is live while a FencingKey of it exists, and until max_keys / 2 other keys of its group
-  // have come (taken a place, or been refused one) since its last pass. A live key is never folded.
+  // have come (taken a place, or been refused one) since its last pass. A key that is refused again
+  // and again counts once. A live key is never folded.
   // Of the others that the gate has looked at since (each while max_keys / 2 keys come) the one
   // with the lowest floor is folded first, and none whose floor would refuse the pass that needs
   // the place. So, as long as the gate is open:

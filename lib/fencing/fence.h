@@ -4,6 +4,8 @@
 #define ZKRECIPES_LIB_FENCING_FENCE_H_
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -44,6 +46,13 @@ class SharedStore {
   const std::unique_ptr<FloorStore> store_ ABSL_PT_GUARDED_BY(mutex_);
 };
 
+// The fences of a group share this, and may outlive the group.
+struct SharedGroup {
+  explicit SharedGroup(std::shared_ptr<SharedStore> of_gate) : store(std::move(of_gate)) {}
+  const std::shared_ptr<SharedStore> store;
+  std::atomic<int64_t> arrivals = 0;  // keys that took a place or were refused one
+};
+
 }  // namespace fencing
 
 namespace internal {
@@ -52,14 +61,17 @@ namespace internal {
 // while another pass is being saved. Thread-safe.
 class Fence {
  public:
-  Fence(std::shared_ptr<fencing::SharedStore> store, std::string key, const FencingFloor& floor)
-      : store_(std::move(store)), key_(std::move(key)), floor_(floor) {}
+  Fence(std::shared_ptr<fencing::SharedGroup> group, std::string key, const FencingFloor& floor)
+      : group_(std::move(group)),
+        key_(std::move(key)),
+        floor_(floor),
+        last_used_(group_->arrivals) {}
 
   // With `save` the floor is saved even if the pass does not raise it.
   absl::Status Admit(const FencingPass& pass, bool save = false) {
     // Most passes raise nothing. A floor only grows, so a refusal stands whatever is being saved;
     // and a higher floor that is being saved has admitted nobody yet, so this pass comes before it.
-    FencingFloor seen = floor();
+    FencingFloor seen = Use();
     FencingFloor next = seen;
     absl::Status status = next.Admit(pass);
     if (!status.ok() || (next == seen && !save)) return status;
@@ -90,23 +102,35 @@ class Fence {
     return floor_;
   }
   const std::string& key() const { return key_; }  // in the store
+  // The group's arrivals when a pass was last shown.
+  int64_t last_used() const {
+    base::MutexLock lock(mutex_);
+    return last_used_;
+  }
 
  private:
+  FencingFloor Use() {
+    base::MutexLock lock(mutex_);
+    last_used_ = group_->arrivals;
+    return floor_;
+  }
+
   // The store first: a restart would forget a floor that was raised in memory alone. After a save
   // that failed the store may have the new floor or the old one; memory keeps the old one, so the
   // next pass that raises it is saved again.
   absl::Status Save(const FencingFloor& floor) ABSL_EXCLUSIVE_LOCKS_REQUIRED(saving_) {
-    if (absl::Status status = store_->Save(key_, floor); !status.ok()) return status;
+    if (absl::Status status = group_->store->Save(key_, floor); !status.ok()) return status;
     base::MutexLock lock(mutex_);
     floor_ = floor;
     return absl::OkStatus();
   }
 
-  const std::shared_ptr<fencing::SharedStore> store_;
+  const std::shared_ptr<fencing::SharedGroup> group_;
   const std::string key_;
   base::Mutex saving_;         // held by whoever raises the floor, also while the store saves
   mutable base::Mutex mutex_;  // taken inside saving_, and for no longer than a copy takes
   FencingFloor floor_ ABSL_GUARDED_BY(mutex_);  // changes under both
+  int64_t last_used_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace internal

@@ -227,6 +227,61 @@ TEST(FencingGate, RefusesAnOldPassRatherThanFoldWhatWouldShutItOut) {
   EXPECT_EQ(gate->Admit("new", Holder(1017)), absl::OkStatus());
 }
 
+// One idle key that may not be folded hides none of the others, which grow old meanwhile.
+TEST(FencingGate, FindsAPlaceOnceKeysAreNotLiveAnyMore) {
+  constexpr int64_t kGreatest = std::numeric_limits<int64_t>::max();
+  const auto by_of = GateFor(4);
+  for (const char* key : {"1", "2", "3", "4", "2"}) ASSERT_TRUE(by_of->Of(key).ok()) << key;
+  const auto two = GateFor(2);
+  for (const char* key : {"1", "2"}) ASSERT_TRUE(two->Of(key).ok()) << key;
+  const auto by_admit = GateFor(16);
+  ASSERT_EQ(by_admit->Admit("forged", Holder(kGreatest)), absl::OkStatus());
+  for (int64_t i = 0; i < 30; ++i) {
+    ASSERT_EQ(by_admit->Admit(absl::StrCat(i % 15), Holder(1 + i % 15)), absl::OkStatus());
+  }
+  int of = 0, of_two = 0, admitted = 0;
+  for (int64_t i = 0; i < 100; ++i) {
+    const std::string key = absl::StrCat("new ", i);
+    of += by_of->Of(key).ok() ? 1 : 0;
+    of_two += two->Of(key).ok() ? 1 : 0;
+    admitted += by_admit->Admit(key, Holder(100 + i)).ok() ? 1 : 0;
+  }
+  EXPECT_GE(of, 98);
+  EXPECT_GE(of_two, 50) << "of two keys one is live, until another one was refused";
+  EXPECT_GE(admitted, 92);
+  EXPECT_TRUE(absl::IsFailedPrecondition(by_admit->Admit("forged", Holder(kGreatest - 1))));
+}
+
+TEST(FencingGate, AKeyThatWasLetGoOfIsLiveSinceItsLastPass) {
+  const auto gate = GateFor(8);
+  {
+    FencingKey key = *gate->Of("a");
+    ASSERT_EQ(key.Admit(Holder(1)), absl::OkStatus());
+    for (int64_t i = 1; i <= 20; ++i) (void)gate->Admit(absl::StrCat(i), Holder(10 + i));
+    ASSERT_EQ(key.Admit(Holder(1)), absl::OkStatus());
+  }
+  for (int64_t i = 21; i <= 23; ++i) (void)gate->Admit(absl::StrCat(i), Holder(10 + i));
+  EXPECT_EQ(gate->Admit("a", Holder(1)), absl::OkStatus()) << "three others have come since";
+  for (int64_t i = 24; i <= 40; ++i) (void)gate->Admit(absl::StrCat(i), Holder(10 + i));
+  EXPECT_TRUE(absl::IsFailedPrecondition(gate->Admit("a", Holder(1))));
+}
+
+TEST(FencingGate, KeysThatAreRefusedAgainAndAgainMakeNoOtherOld) {
+  const auto gate = GateFor(16);
+  const auto show_all = [&gate] {
+    for (int64_t i = 1; i <= 16; ++i) {
+      ASSERT_EQ(gate->Admit(absl::StrCat(i), Holder(i)), absl::OkStatus()) << i;
+    }
+  };
+  for (int turn = 0; turn < 2; ++turn) show_all();
+  for (int64_t i = 0; i < 100; ++i) {
+    const std::string key = absl::StrCat("new ", i % 7);
+    ASSERT_TRUE(absl::IsResourceExhausted(gate->Admit(key, Holder(100)))) << i;
+    ASSERT_TRUE(absl::IsResourceExhausted(gate->Of(key).status())) << i;
+  }
+  show_all();
+}
+
 // Its own floor is gone by then, and the common one is not yet raised.
 TEST(FencingGate, AStalePassForAKeyThatIsBeingFoldedIsRefused) {
   Memory::Kept kept;

@@ -3,6 +3,7 @@
 #include "lib/fencing/gate_group.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -12,25 +13,24 @@ namespace {
 
 // For each new key. So each key is looked at once while max_keys / 4 others come.
 constexpr int kLooks = 4;
-constexpr int kMostLooks = 64;  // while nothing is idle
+constexpr int kMostLooks = 64;  // while nothing that is idle may be folded
 // A store may have more keys than there is room for. The first new key does not wait until all of
 // these are folded.
 constexpr int kMostFolds = 4;
 
 }  // namespace
 
-// Restored keys count as idle: in a group that is full, new keys would wait else until max_keys / 2
-// of them were refused.
 GateGroup::GateGroup(std::shared_ptr<SharedStore> store, const std::string& name, size_t max_keys)
-    : store_(std::move(store)),
+    : shared_(std::make_shared<SharedGroup>(std::move(store))),
       max_keys_(std::max<size_t>(max_keys, 1)),
-      common_(store_, StoredCommon(name), {}),
-      arrivals_(static_cast<int64_t>(max_keys_ / 2)) {}
+      common_(shared_, StoredCommon(name), {}) {}
 
+// Restored keys are idle: in a group that is full, new keys would wait else until max_keys / 2 of
+// them were refused.
 void GateGroup::Restore(const std::string& key, const FencingFloor& floor) {
   base::MutexLock lock(mutex_);
   const auto [entry, added] = slots_.try_emplace(
-      key, Slot{std::make_shared<internal::Fence>(store_, StoredKey(key), floor)});
+      key, Slot{std::make_shared<internal::Fence>(shared_, StoredKey(key), floor)});
   if (added) MakeIdle(*entry);
 }
 
@@ -74,7 +74,6 @@ absl::Status GateGroup::JudgeByCommon(const FencingPass* pass) const {
 
 GateGroup::FencePointer GateGroup::Use(Entry& entry) {
   Slot& slot = entry.second;
-  slot.last_used = arrivals_;
   if (std::exchange(slot.idle, false)) {
     idle_.erase({RankOf(slot), &entry});
     line_.push_back(&entry);
@@ -83,8 +82,9 @@ GateGroup::FencePointer GateGroup::Use(Entry& entry) {
 }
 
 GateGroup::FencePointer GateGroup::Insert(const std::string& key, const FencingFloor& floor) {
-  auto fence = std::make_shared<internal::Fence>(store_, StoredKey(key), floor);
-  line_.push_back(&*slots_.try_emplace(key, Slot{fence, ++arrivals_}).first);
+  Count(key, /*refused=*/false);
+  auto fence = std::make_shared<internal::Fence>(shared_, StoredKey(key), floor);
+  line_.push_back(&*slots_.try_emplace(key, Slot{fence}).first);
   for (int looks = 0; looks < kLooks; ++looks) LookAtFirstInLine();
   return fence;
 }
@@ -101,7 +101,7 @@ absl::Status GateGroup::FoldOneFor(const std::string& key, const FencingPass* pa
     if (absl::Status status = JudgeByCommon(pass); !status.ok()) return status;
     Entry* const victim = TakeVictim(pass);
     if (victim == nullptr) {
-      ++arrivals_;
+      Count(key, /*refused=*/true);
       return absl::ResourceExhaustedError(
           absl::StrCat("all ", slots_.size(), " keys are in use, or have seen later grants"));
     }
@@ -109,7 +109,7 @@ absl::Status GateGroup::FoldOneFor(const std::string& key, const FencingPass* pa
     folding_ = slots_.extract(victim->first);
   }
   absl::Status status = common_.RaiseTo(fence->floor());
-  if (status.ok()) status = store_->Forget(fence->key());
+  if (status.ok()) status = shared_->store->Forget(fence->key());
   base::MutexLock lock(mutex_);
   if (status.ok()) {
     folding_ = {};
@@ -120,12 +120,8 @@ absl::Status GateGroup::FoldOneFor(const std::string& key, const FencingPass* pa
 }
 
 GateGroup::Entry* GateGroup::TakeVictim(const FencingPass* pass) {
-  for (int looks = idle_.empty() ? kMostLooks : 0; looks > 0; --looks) LookAtFirstInLine();
-  if (idle_.empty()) return nullptr;
-  Entry* const lowest = idle_.begin()->second;
-  if (!MayFold(*lowest->second.fence, pass)) return nullptr;
-  idle_.erase(idle_.begin());
-  return lowest;
+  for (int looks = MayFoldLowest(pass) ? 0 : kMostLooks; looks > 0; --looks) LookAtFirstInLine();
+  return MayFoldLowest(pass) ? idle_.extract(idle_.begin()).value().second : nullptr;
 }
 
 void GateGroup::LookAtFirstInLine() {
@@ -146,20 +142,36 @@ void GateGroup::MakeIdle(Entry& entry) {
 
 // Who folds for a pass that is not known yet leaves the highest of the idle floors, which may be a
 // token that nobody else will reach.
-bool GateGroup::MayFold(const internal::Fence& fence, const FencingPass* pass) const {
-  if (pass == nullptr) return idle_.size() > 1;
-  return Joined(common_.floor(), fence.floor()).Admit(*pass).ok();
+bool GateGroup::MayFoldLowest(const FencingPass* pass) const {
+  if (idle_.empty() || pass == nullptr) return idle_.size() > 1;
+  const internal::Fence& lowest = *idle_.begin()->second->second.fence;
+  return Joined(common_.floor(), lowest.floor()).Admit(*pass).ok();
 }
 
 // A pointer is copied only under mutex_, so a count of one stays one while this is held. The count
-// is read without an order, and the floor after it all the same is that of the last FencingKey: who
-// raised it did so under the fence's mutex, and let go of the pointer afterwards. Either that came
-// before the floor is read under the same mutex, and is seen. Or it comes after, and then the
-// reading of the count, which is before the mutex is unlocked, comes before the pointer is let go
-// of and cannot see that.
+// is read without an order, and the last use and the floor after it all the same are those of the
+// last FencingKey: it set them under the fence's mutex, and let go of the pointer afterwards.
+// Either that came before they are read under the same mutex, and is seen. Or it comes after, and
+// then the reading of the count, which is before the mutex is unlocked, comes before the pointer is
+// let go of and cannot see that.
 bool GateGroup::IsLive(const Slot& slot) const {
-  return slot.fence.use_count() > 1 ||
-         arrivals_ - slot.last_used < static_cast<int64_t>(max_keys_ / 2);
+  return slot.fence.use_count() > 1 || IsRecent(slot.fence->last_used());
+}
+
+bool GateGroup::IsRecent(int64_t arrivals) const {
+  return shared_->arrivals - arrivals < static_cast<int64_t>(max_keys_ / 2);
+}
+
+// Clients that are refused try again. If each time counted, a few of them would make all keys old.
+void GateGroup::Count(const std::string& key, bool refused) {
+  const size_t hash = std::hash<std::string>()(key);
+  const auto counted = refused_.find(hash);
+  if (counted != refused_.end() && IsRecent(counted->second)) return;
+  ++shared_->arrivals;
+  if (!refused) return;
+  refused_[hash] = shared_->arrivals;
+  if (refused_.size() < max_keys_) return;
+  absl::erase_if(refused_, [this](const auto& entry) { return !IsRecent(entry.second); });
 }
 
 GateGroup::Rank GateGroup::RankOf(const Slot& slot) {

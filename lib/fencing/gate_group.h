@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
@@ -48,8 +49,7 @@ class GateGroup {
  private:
   struct Slot {
     FencePointer fence;
-    int64_t last_used = 0;  // arrivals_ at that time
-    bool idle = false;      // in idle_, not in line_
+    bool idle = false;  // in idle_, not in line_
   };
   using Slots = std::unordered_map<std::string, Slot>;
   using Entry = Slots::value_type;                // where it is until it is erased
@@ -74,12 +74,16 @@ class GateGroup {
   Entry* TakeVictim(const FencingPass* pass) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void LookAtFirstInLine() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void MakeIdle(Entry& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool MayFold(const internal::Fence& fence, const FencingPass* pass) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool MayFoldLowest(const FencingPass* pass) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool IsLive(const Slot& slot) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   static Rank RankOf(const Slot& slot);
 
-  const std::shared_ptr<SharedStore> store_;
+  // Whether fewer than max_keys / 2 keys have come since.
+  bool IsRecent(int64_t arrivals) const;
+  // Counts a key that takes a place or is refused one.
+  void Count(const std::string& key, bool refused) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const std::shared_ptr<SharedGroup> shared_;  // arrivals: changed under mutex_
   const size_t max_keys_;
   internal::Fence common_;
 
@@ -87,7 +91,8 @@ class GateGroup {
   mutable base::Mutex mutex_ ABSL_ACQUIRED_AFTER(folds_);
   Slots slots_ ABSL_GUARDED_BY(mutex_);
   Slots::node_type folding_ ABSL_GUARDED_BY(mutex_);  // neither in slots_ nor yet in common_
-  int64_t arrivals_ ABSL_GUARDED_BY(mutex_);          // keys that took a place or were refused one
+  // By the hash of a key that was refused a place: the arrivals when it was counted.
+  absl::flat_hash_map<size_t, int64_t> refused_ ABSL_GUARDED_BY(mutex_);
   // Each slot is in one of these. Those that were live when they were last looked at, in turn:
   std::deque<Entry*> line_ ABSL_GUARDED_BY(mutex_);
   // Those that were not, the lowest floor first. It stays until they are used again, and leave:

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A gate with little room beside a model that remembers everything: random holders of keys in two
-// groups, with tokens of an ensemble each, show passes late, again, and after newer ones; the store
-// fails, and the gate is opened anew. The gate admits nothing that the model refuses, and refuses
-// what the model admits only as FencingGateOptions::max_keys says.
+// groups, with tokens of an ensemble each, show passes late, again, and after newer ones, some by a
+// FencingKey that they let go of later; the store fails, and the gate is opened anew. The gate
+// admits nothing that the model refuses, and refuses what the model admits only as
+// FencingGateOptions::max_keys says.
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <random>
@@ -25,8 +27,9 @@ namespace zkrecipes::fencing {
 namespace {
 
 constexpr size_t kRoom = 32;
-constexpr int kKeys = 100;  // of each group
-constexpr int kHot = 4;     // that every second pass is for
+constexpr int kKeys = 100;    // of each group
+constexpr int kHot = 4;       // that every second pass is for
+constexpr size_t kHeld = 12;  // of both groups, at once
 
 struct Holder {
   size_t group = 0;
@@ -56,6 +59,12 @@ class GateWorld {
     const int what = Any(100);
     if (what < 30 || holders_.size() < 10) {
       Grant();
+    } else if (what < 36) {
+      Hold();
+    } else if (what < 40) {
+      LetGo();
+    } else if (what < 41) {
+      Show(holders_[let_go_]);
     } else if (what < 97) {
       // Mostly one of the latest grants.
       const int back = Any(Any(3) == 0 ? static_cast<int>(holders_.size()) : 10);
@@ -74,17 +83,49 @@ class GateWorld {
   int Any(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
 
   void Open() {
+    held_.clear();
     gate_ = nullptr;
     gate_ = *FencingGate::Open({.max_keys = kRoom,
                                 .group_of = [](const std::string& key) { return key.substr(0, 1); },
                                 .store = std::make_unique<Memory>(kept_)});
-    for (Group& group : groups_) group.opened = group.came.size();
+    for (Group& group : groups_) {
+      group.came.emplace_back();  // so that an admission right before this is before it
+      group.opened = group.came.size();
+    }
+  }
+
+  std::string AnyKey(size_t group) {
+    return absl::StrCat(group, "/", Any(2) == 0 ? Any(kHot) : Any(kKeys));
+  }
+
+  // Now and then the key is only touched.
+  void Hold() {
+    const auto group = static_cast<size_t>(Any(2));
+    const std::string key = AnyKey(group);
+    absl::StatusOr<FencingKey> held = gate_->Of(key);
+    if (absl::IsUnavailable(held.status())) {
+      EXPECT_TRUE(kept_.fails || kept_.forget_fails);
+      return;
+    }
+    groups_[group].came.push_back(key);
+    EXPECT_TRUE(held.ok() || absl::IsResourceExhausted(held.status())) << held.status();
+    if (held.ok() && held_.size() < kHeld) held_.try_emplace(key, *std::move(held));
+  }
+
+  // A holder of the key shows its pass once more, as it does later by the gate.
+  void LetGo() {
+    if (held_.empty()) return;
+    const std::string key = std::next(held_.begin(), Any(static_cast<int>(held_.size())))->first;
+    for (let_go_ = holders_.size() - 1; let_go_ > 0 && holders_[let_go_].key != key; --let_go_) {
+    }
+    Show(holders_[let_go_]);
+    held_.erase(key);
   }
 
   void Grant() {
     const auto group = static_cast<size_t>(Any(2));
     Holder holder = {.group = group,
-                     .key = absl::StrCat(group, "/", Any(2) == 0 ? Any(kHot) : Any(kKeys)),
+                     .key = AnyKey(group),
                      .pass = {.token = FencingToken(++groups_[group].last_token)},
                      .since = groups_[group].came.size()};
     if (Any(4) == 0) holder.pass.mode = GrantMode::kShared;
@@ -93,7 +134,9 @@ class GateWorld {
   }
 
   void Show(Holder& holder) {
-    const absl::Status status = gate_->Admit(holder.key, holder.pass);
+    const auto held = held_.find(holder.key);
+    const absl::Status status = held != held_.end() ? held->second.Admit(holder.pass)
+                                                    : gate_->Admit(holder.key, holder.pass);
     FencingFloor floor = model_[holder.key];
     Group& group = groups_[holder.group];
     SCOPED_TRACE(absl::StrCat(holder.key, " ", holder.pass.token.ToString(), ": ",
@@ -106,6 +149,7 @@ class GateWorld {
     if (absl::IsUnavailable(status)) {
       ++counts_.failed;
       EXPECT_TRUE(kept_.fails || kept_.forget_fails);
+      group.came.push_back(holder.key);  // it may have taken a place before its floor was saved
       return;
     }
     if (absl::IsFailedPrecondition(status)) {
@@ -138,8 +182,10 @@ class GateWorld {
   Counts& counts_;
   Memory::Kept kept_;
   std::unique_ptr<FencingGate> gate_;
+  std::map<std::string, FencingKey> held_;
   std::array<Group, 2> groups_;
   std::vector<Holder> holders_;
+  size_t let_go_ = 0;  // of holders_: the last holder of the key that was let go of last
   std::map<std::string, FencingFloor> model_;
 };
 
