@@ -149,6 +149,33 @@ TEST_F(UndeletableNodeTest, NoWaiterIsGrantedInASessionThatIsBeingEnded) {
   }
 }
 
+TEST_F(UndeletableNodeTest, AServerThatIsSilentWhenASessionIsToEndIsLeft) {
+  MakePath(kRead + kCreate);
+  for (int at = 0;; ++at) {
+    auto user = std::make_unique<LockUser>();
+    memory::Start(simulation_, *user, {.session_timeout = absl::Seconds(10)});
+    user->host->set_only_server(1);
+    user->host->BreakConnections();
+    PassTime(absl::Seconds(10));
+    user->host->set_only_server(std::nullopt);
+    Acquire(*user);
+    PassTime(absl::Seconds(1));
+    ASSERT_TRUE(user->holds()) << at << user->code();
+    const int64_t session = user->client->session_id();
+    user->result.reset();
+    int step = 0;
+    while (step < at && RunStep()) ++step;
+    model().StandStill(1, true, simulation_.now());
+    PassTime(absl::Seconds(5));
+    // It is told to the next server, or a new session is there.
+    EXPECT_TRUE(user->client->session_id() != session || user->host->ConnectedTo() != 1) << at;
+    model().StandStill(1, false, simulation_.now());
+    PassTime(absl::Seconds(11));
+    EXPECT_THAT(Queue(), IsEmpty()) << at;
+    if (step < at) return;
+  }
+}
+
 // A lease keeps the session of the first one. All later ones have another, which goes at once.
 TEST_F(UndeletableNodeTest, RefusedAcquiresDoNotPileUpNodesBesideALease) {
   MakePath(kCreate);
@@ -168,6 +195,54 @@ TEST_F(UndeletableNodeTest, RefusedAcquiresDoNotPileUpNodesBesideALease) {
   user->result.reset();
   PassTime(absl::Seconds(1));
   EXPECT_THAT(Queue(), IsEmpty());
+}
+
+// The path has a session apart from the first refusal on: what waits elsewhere keeps its place, and
+// leases elsewhere their session.
+TEST_F(UndeletableNodeTest, CostsAWaiterOfAnotherPathItsPlaceOnceAtMost) {
+  MakePath(kRead + kCreate);
+  auto holder = Start();
+  AcquireOther(*holder);
+  simulation_.RunUntilIdle();
+  ASSERT_TRUE(holder->holds());
+  auto user = Start();
+  LockUser waiter = Beside(*user);
+  AcquireOther(waiter);
+  std::vector<std::vector<std::string>> queues;
+  for (int i = 0; i < 5; ++i) {
+    Acquire(*user);
+    ASSERT_TRUE(user->holds()) << i;
+    user->result.reset();
+    PassTime(absl::Seconds(1));
+    EXPECT_THAT(Queue(), IsEmpty()) << i;
+    queues.push_back(model().committed().Children(kOther));
+  }
+  EXPECT_THAT(queues, ::testing::Each(queues.front()));
+  holder->result.reset();
+  PassTime(absl::Seconds(1));
+  EXPECT_TRUE(waiter.holds());
+}
+
+TEST_F(UndeletableNodeTest, CostsManyLeasesOfTheClientNoSessionEach) {
+  MakePath(kCreate);
+  auto user = Start();
+  std::vector<std::unique_ptr<LockUser>> leases;
+  std::vector<ClientState> states;
+  const Subscription subscription =
+      user->client->OnStateChange([&states](ClientState state) { states.push_back(state); });
+  for (int i = 0; i < 40; ++i) {
+    leases.push_back(std::make_unique<LockUser>(Beside(*user)));
+    Lock(user->client, absl::StrCat("/locks/", i)).AcquireAsync({}, [&](auto lease) {
+      leases.back()->result.emplace(std::move(lease));
+    });
+    simulation_.RunUntilIdle();
+    ASSERT_TRUE(leases.back()->holds()) << i;
+    LockUser refused = Beside(*user);
+    Acquire(refused);
+    EXPECT_EQ(refused.code(), StatusCode::kPermissionDenied);
+  }
+  EXPECT_THAT(model().connections(), SizeIs(::testing::Le(3)));
+  EXPECT_THAT(states, ::testing::Each(ClientState::kConnected)) << "a lease is held meanwhile";
 }
 
 TEST_F(UndeletableNodeTest, AReleaseIsConfirmedByTheConfirmedEndOfItsSession) {

@@ -174,7 +174,7 @@ void Session::Act(const machine::action::AnnounceDisconnected&) {
 
 void Session::Act(const machine::action::AnnounceExpired& expired) {
   end_confirmed_ = expired.confirmed;
-  if (closing_ && !end_confirmed_) unconfirmed_ = proof_listeners_.size();
+  if (closing_ && !end_confirmed_) unconfirmed_ += proof_listeners_.size();
   // First: from here on no lease of the session is believed, whichever of its users asks.
   heartbeat_.OnExpired();
   AnnounceEnded();
@@ -235,7 +235,7 @@ void Session::Act(const machine::action::AnnounceClosed& closed) {
                      " node(s) could not be confirmed; they stay until the session expires"));
   } else {
     status = absl::DeadlineExceededError(absl::StrCat(
-        "close: every node is deleted, but no server has confirmed the end of the session, which "
+        "close: no node is known to be left, but no server has confirmed the session's end, which "
         "ends by itself after ",
         absl::FormatDuration(timeout_),
         trouble_.ok() ? "" : absl::StrCat(" (", trouble_.message(), ")")));
@@ -318,10 +318,9 @@ void Session::CannotLeave(ProofListener* listener) {
 // Those that wait go on in the session that follows: here the node may stand in their own way, for
 // ever. As a task: this may run inside a call of a listener, and a lease be granted meanwhile.
 void Session::CheckNeeded() {
-  const auto unneeded = [this] { return !closing_ && ends_soon() && !needs_.all().lease; };
-  if (!unneeded()) return;
-  PostGuarded([this, unneeded] {
-    if (unneeded()) On(machine::event::Unneeded{});
+  if (closing_ || !unneeded()) return;
+  PostGuarded([this] {
+    if (!closing_ && unneeded()) On(machine::event::Unneeded{});
   });
 }
 

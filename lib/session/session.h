@@ -83,13 +83,15 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
   void CannotLeave(ProofListener* listener);
   // Nobody who waits should join any more: it ends before its time.
   bool ends_soon() const { return cannot_leave_ > 0; }
+  // No lease rests on it: it may end at once.
+  bool unneeded() const { return ends_soon() && !needs_.all().lease; }
   // In OnExpired: the server has confirmed the end, so nothing of the session is there any more.
   // Otherwise a node may be there for another while (machine::action::Finished).
   bool end_confirmed() const { return end_confirmed_; }
   // Calls OnValidityEnded of every listener, in one batch of stop requests.
   void AnnounceEnded();
 
-  bool connected() const override { return machine_.connected(); }
+  bool connected() const { return machine_.connected(); }
   zk::SessionId id() const { return machine_.session(); }
   // Null without a session. See Heartbeat.
   const std::shared_ptr<SessionValidity>& validity() const { return heartbeat_.validity(); }
@@ -149,6 +151,7 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
   }
   void OnNamesFailed(const absl::Status& why) override;
   base::BootTime LostAt() override;
+  bool CanAnswer() const override { return connected() || ending_; }
   bool TakeProgress() override { return handle_ != nullptr && handle_->TakeProgress(); }
   void LeaveServer() override { handle_->LeaveServer(); }
   void Announce(Change change);

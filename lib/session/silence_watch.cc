@@ -62,7 +62,7 @@ void SilenceWatch::OnTimer(std::optional<base::BootTime> planned) {
   const base::BootTime now = reactor_->Now();
   timer_ = 0;
   if (owner_->TakeProgress()) silence_.Heard(now);
-  if (!owner_->connected()) return;
+  if (!owner_->CanAnswer()) return;
   const base::BootTime at = silence_.LeaveAt(owner_->LostAt(), timeout_);
   if (at > now) return Arm(at);
   if (!planned.has_value() || now - *planned > ToBeSure(timeout_)) {

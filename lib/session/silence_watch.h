@@ -23,10 +23,11 @@ class SilenceWatch {
     virtual ~Owner() = default;
     // When leases are lost without another answer; the past if none is at stake.
     virtual base::BootTime LostAt() = 0;
-    virtual bool connected() const = 0;
+    // What is asked can be answered. The end of a session is asked for once it is suspended.
+    virtual bool CanAnswer() const = 0;
     // A part of an answer has come since the last call.
     virtual bool TakeProgress() = 0;
-    // REQUIRES: connected.
+    // REQUIRES: CanAnswer.
     virtual void LeaveServer() = 0;
   };
 

@@ -345,7 +345,10 @@ void ContenderRunner::Act(const action::LeaseLost& lost) {
 
 void ContenderRunner::Act(const action::LeaveRefused& refused) {
   // First: who is answered may ask for the lock again at once, behind this node.
-  if (refused.code == zk::Code::kNoAuth) session_->CannotLeave(this);
+  if (refused.code == zk::Code::kNoAuth) {
+    core_->sessions().SetApart(candidacy().parent);
+    session_->CannotLeave(this);
+  }
   AnswerReleases(zk::ToStatus(refused.code, refused.what, refused.path));
 }
 

@@ -35,7 +35,7 @@ absl::StatusOr<Room> Room::Find(session::client::Sessions& sessions,
   if (follows) room.session = sessions.Of(candidacy.follows.session);
   // Without the followed lease's session that lease is over, which any other session can find out.
   if (room.session == nullptr)
-    room.session = sessions.WithRoom(node, own_watch + predecessor_watch);
+    room.session = sessions.WithRoom(candidacy.parent, node, own_watch + predecessor_watch);
   if (room.session == nullptr) return NoRoom(path, follows);
   room.node = room.session->ephemeral_budget().Reserve(node);
   room.own_watch = room.session->watch_budget().Reserve(own_watch);

@@ -9,7 +9,7 @@ namespace zkrecipes::session::client {
 
 Sessions::Sessions(Environment environment, Options options)
     : environment_(std::move(environment)), options_(std::move(options)) {
-  Add();
+  Add(/*apart=*/false);
   // The first session counts at once: the client is suspended until it is connected. A further one
   // counts from its first connection on, so that it does not suspend a client that works.
   members_.front()->counts = true;
@@ -17,9 +17,10 @@ Sessions::Sessions(Environment environment, Options options)
 
 Sessions::~Sessions() = default;
 
-Session* Sessions::Add() {
+Session* Sessions::Add(bool apart) {
   members_.push_back(std::make_unique<Member>());
   Member& member = *members_.back();
+  member.apart = apart;
   member.session = std::make_unique<Session>(
       environment_.reactor, environment_.factory, environment_.resolver,
       Session::Options{options_.servers, options_.handle, options_.heartbeat, options_.stops,
@@ -46,11 +47,12 @@ void Sessions::Start() { first()->Start(); }
 
 // ---- which one ----------------------------------------------------------------------------------
 
-Session* Sessions::WithRoom(size_t node_bytes, size_t watch_bytes) {
+Session* Sessions::WithRoom(const std::string& parent, size_t node_bytes, size_t watch_bytes) {
+  const bool apart = apart_.contains(parent);
   // The first with room, so that few sessions are opened, and one that has emptied is used again.
   for (const auto& member : members_) {
     Session& session = *member->session;
-    if (session.ends_soon()) continue;
+    if (member->apart != apart || session.ends_soon()) continue;
     if (session.ephemeral_budget().Fits(node_bytes) && session.watch_budget().Fits(watch_bytes)) {
       return &session;
     }
@@ -58,9 +60,14 @@ Session* Sessions::WithRoom(size_t node_bytes, size_t watch_bytes) {
   if (close_begun_) return first();  // which says so
   // A session with more than its budget could not set its watches again after a reconnection.
   if (members_.size() == kMost) return nullptr;
-  Session* const session = Add();
+  Session* const session = Add(apart);
   session->Start();
   return session;
+}
+
+void Sessions::SetApart(const std::string& parent) {
+  if (apart_.size() >= kMostApart) apart_.clear();  // each is found out again
+  apart_.insert(parent);
 }
 
 // A contender that follows a lease must be in its session: the two must end together.
@@ -109,6 +116,12 @@ void Sessions::AddCredential(const base::Secret& credential) {
 
 void Sessions::OnChange(Member& member, Change change) {
   if (change == Change::kConnected) member.counts = true;
+  // An end that this client asks for ends no lease. The first session tells of it: it has the
+  // client's session id.
+  if (change == Change::kSuspended && member.session->unneeded() &&
+      &member != members_.front().get()) {
+    member.counts = false;
+  }
   if (!member.counts) return;
   const ClientState before = state_;
   state_ = StateAfter(member, change);

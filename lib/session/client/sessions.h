@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 
@@ -26,6 +27,7 @@ class Sessions {
  public:
   // Each is a connection of its own, of which a server allows 60 to a host by default.
   static constexpr size_t kMost = 32;
+  static constexpr size_t kMostApart = 1000;  // paths that are known
 
   struct Environment {
     std::shared_ptr<zk::Reactor> reactor;
@@ -56,8 +58,11 @@ class Sessions {
 
   Session* first() { return members_.front()->session.get(); }
   const Session* first() const { return members_.front()->session.get(); }
-  // One in which so many bytes of paths fit; null if kMost are full.
-  Session* WithRoom(size_t node_bytes, size_t watch_bytes);
+  // One for a contender under `parent` in which so many bytes of paths fit; null if kMost are full.
+  Session* WithRoom(const std::string& parent, size_t node_bytes, size_t watch_bytes);
+  // The servers did not let a node under `parent` be deleted. Later contenders there have sessions
+  // apart: those end for such nodes, which costs all that wait in them their places.
+  void SetApart(const std::string& parent);
   // The one that now has this session, if any.
   Session* Of(zk::SessionId id);
   bool connected() const;  // all that count
@@ -73,9 +78,10 @@ class Sessions {
     std::unique_ptr<Session> session;
     std::unique_ptr<ConfigFollower> follower;
     bool counts = false;
+    bool apart = false;  // for paths whose nodes may not be deleted
   };
 
-  Session* Add();
+  Session* Add(bool apart);
   std::function<void(const SessionReport&)> ReportsOf(int index) const;
   void OnChange(Member& member, Change change);
   ClientState StateAfter(const Member& member, Change change) const;
@@ -84,6 +90,7 @@ class Sessions {
   const Environment environment_;
   Options options_;
   std::vector<std::unique_ptr<Member>> members_;
+  absl::flat_hash_set<std::string> apart_;
   ClientState state_ = ClientState::kSuspended;
   size_t closing_ = 0;  // have not reported yet
   bool close_begun_ = false;
