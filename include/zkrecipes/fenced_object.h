@@ -32,8 +32,8 @@ class ObjectTransport {
     std::string etag = {};  // as the store returns it, with quotes; a weak one is refused
   };
   virtual ~ObjectTransport() = default;
-  // Reads the latest version, not a cached one. NotFound: there is no such object. Unavailable (429,
-  // 503, no answer): it is tried again.
+  // Reads the latest version, not a cached one. NotFound: there is no such object. Unavailable
+  // (429, 503, no answer): it is tried again.
   virtual absl::StatusOr<Object> Get() = 0;
   // Writes if the object has this etag: S3's `If-Match: ETAG`.
   virtual absl::StatusOr<PutResult> PutIfMatch(const std::string& body,
@@ -46,8 +46,9 @@ class ObjectTransport {
 };
 
 // The meaning of S3's answer to a conditional PutObject; `http_status` 0: there was no answer. 408,
-// 429 and all of a server's errors are kUnknown. So is S3's RequestTimeout, a 400 that only the code
-// in its body tells from other ones: a transport returns kUnknown for it without this function.
+// 429 and all of a server's errors are kUnknown. So is S3's RequestTimeout, a 400 that only the
+// code in its body tells from other ones: a transport returns kUnknown for it without this
+// function.
 //   InvalidArgument     another 4xx: the request is wrong
 //   PermissionDenied    401 and 403
 //   Unimplemented       501: the store has no conditional writes
