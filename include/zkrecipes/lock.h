@@ -52,8 +52,9 @@ using LockOptions = AcquireOptions;
 //   FailedPrecondition  the path cannot have children (it is ephemeral); the client is closed, or
 //                       belongs to the parent process; a blocking form is called on the client's
 //                       I/O thread; the epoch's record is no number, or not believed
-//                       (epoch_options.h); the server is ClickHouse Keeper; no lease can be proven with the session timeout that the servers
-//                       grant and the options' ping gap; or the queue has contenders of another
+//                       (epoch_options.h); the server is ClickHouse Keeper; no lease can be
+//                       proven with the session timeout that the servers grant and the
+//                       options' ping gap; or the queue has contenders of another
 //                       library that ignore this contender's node, so that both would hold: the
 //                       message names them and the remedy (AcquireOptions::marker, dialect,
 //                       beside_blind). The acquire checks its own listings; a holder is not

@@ -302,7 +302,8 @@ TEST_F(ZkrRefusalTest, ZshCompletesWhatIsTyped) {
       show() { print -r -- \"<\$BUFFER>\"; BUFFER= }; zle -N show; bindkey '^X' show; echo rea''dy"
     zpty -r shell out '*ready*'
     for line in "${@:2}"; do
-      zpty -w -n shell "$line"$'\t\x18' && zpty -r shell out '*<*>*' && print -r -- "${${out##*<}%%>*}"
+      zpty -w -n shell "$line"$'\t\x18' && zpty -r shell out '*<*>*' &&
+        print -r -- "${${out##*<}%%>*}"
     done)";
   const testing::Answer answer = testing::RunToEnd(
       {"timeout", "60", "zsh", "-f", "-c", script, "zsh", ZKRECIPES_BIN_DIR "/zkr", "zkr ele",

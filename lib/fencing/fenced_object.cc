@@ -65,7 +65,8 @@ absl::Status NoAnswer() {
                                              " of pauses: not known whether one was done"));
 }
 
-// An earlier put without an answer may have been done, or may still be, whatever stops the call now.
+// An earlier put without an answer may have been done, or may still be, whatever stops the call
+// now.
 absl::Status Outcome(bool unknown, const absl::Status& status) {
   if (!unknown || absl::IsUnavailable(status)) return status;
   return absl::UnavailableError(

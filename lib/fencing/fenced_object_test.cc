@@ -195,8 +195,8 @@ TEST(FencedObjectTest, AWriterOvercomesSomeConflicts) {
   EXPECT_EQ(In(store).Read()->data, "a");
 }
 
-// Its first put has no answer until the end; the store refuses all that follow, as when the client's
-// credentials have run out.
+// Its first put has no answer until the end; the store refuses all that follow, as when the
+// client's credentials have run out.
 class RefusedLater : public StoredObjectTransport {
  public:
   explicit RefusedLater(StoredObject& store)

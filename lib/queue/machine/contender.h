@@ -187,8 +187,9 @@ struct LeaveRefused {
 // The last action: nothing of this contender is left on the server, or its session has ended.
 struct Finished {
   Outcome outcome = Outcome::kNone;
-  // Its session has ended, and neither that nor the deletion of its node was confirmed. The node may be there for
-  // another while: a leader says that it ends a session before it has, and may fail in between.
+  // Its session has ended, and neither that nor the deletion of its node was confirmed. The node
+  // may be there for another while: a leader says that it ends a session before it has, and may
+  // fail in between.
   bool unconfirmed = false;
   zk::Code code = zk::Code::kOk;        // kRefused: the server's answer,
   std::string what;                     // to which request,

@@ -17,9 +17,10 @@
 //
 //   any --CloseRequested--> kClosing --EndAnswered: confirmed, or CloseTimeOver--> kClosed
 //
-// A connected session that is not needed any more is suspended and asks to be ended, too (Unneeded);
-// another one follows it, as after an expiry. Once a closing session is drained it asks to be ended
-// on each connection; without a session, also one that expires meanwhile, it is closed at once.
+// A connected session that is not needed any more is suspended and asks to be ended, too
+// (Unneeded); another one follows it, as after an expiry. Once a closing session is drained it asks
+// to be ended on each connection; without a session, also one that expires meanwhile, it is closed
+// at once.
 //
 // Names follow the servers: they are resolved again when the connection is lost, and after each
 // round of failed attempts, and the open handle goes on with what is found (SetServers): the
