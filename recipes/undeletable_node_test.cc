@@ -245,6 +245,34 @@ TEST_F(UndeletableNodeTest, CostsManyLeasesOfTheClientNoSessionEach) {
   EXPECT_THAT(states, ::testing::Each(ClientState::kConnected)) << "a lease is held meanwhile";
 }
 
+TEST_F(UndeletableNodeTest, SessionsThatHaveEmptiedAreUsedForEitherKindOfPath) {
+  MakePath(kCreate);
+  auto user = Start();
+  LockUser refused = Beside(*user);
+  for (const int round : {1, 2}) {
+    std::vector<std::unique_ptr<LockUser>> leases;
+    for (int i = 0; i < 40; ++i) {  // more than there are sessions
+      Node parent;
+      parent.acl = {{kCreate, "world", "anyone"}};
+      const std::string bad = absl::StrCat("/locks/bad", round, "-", i);
+      ASSERT_TRUE(model().OperatorCreates(bad, parent, simulation_.now()));
+      leases.push_back(std::make_unique<LockUser>(Beside(*user)));
+      Lock(user->client, absl::StrCat("/locks/", i)).AcquireAsync({}, [&](auto lease) {
+        leases.back()->result.emplace(std::move(lease));
+      });
+      simulation_.RunUntilIdle();
+      if (!leases.back()->holds()) leases.pop_back();
+      Lock(user->client, bad).AcquireAsync({}, [](auto) {});
+      simulation_.RunUntilIdle();
+    }
+    EXPECT_THAT(leases, SizeIs(::testing::Ge(31)));
+    leases.clear();
+    PassTime(absl::Seconds(1));
+    Acquire(refused);
+    EXPECT_EQ(refused.code(), StatusCode::kPermissionDenied) << round;
+  }
+}
+
 TEST_F(UndeletableNodeTest, AReleaseIsConfirmedByTheConfirmedEndOfItsSession) {
   MakePath(kRead + kCreate);
   for (const bool closed : {false, true}) {

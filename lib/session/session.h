@@ -151,7 +151,7 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
   }
   void OnNamesFailed(const absl::Status& why) override;
   base::BootTime LostAt() override;
-  bool CanAnswer() const override { return connected() || ending_; }
+  bool CanAnswer() const override { return handle_ != nullptr && (connected() || ending_); }
   bool TakeProgress() override { return handle_ != nullptr && handle_->TakeProgress(); }
   void LeaveServer() override { handle_->LeaveServer(); }
   void Announce(Change change);

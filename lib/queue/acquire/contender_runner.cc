@@ -297,7 +297,8 @@ void ContenderRunner::Act(action::StartDelayTimer&& start) {
   core_->reactor()->Cancel(delay_timer_);
   const base::BootTime now = core_->Now();
   const base::BootTime since = core_->DelayBegan(
-      candidacy().parent, {start.record_czxid, start.record_version, std::move(start.holder)}, now);
+      candidacy().parent,
+      {session_->id(), start.record_czxid, start.record_version, std::move(start.holder)}, now);
   delay_timer_ = OnAfter(since + candidacy().lock_delay - now, event::DelayOver{start.op});
 }
 

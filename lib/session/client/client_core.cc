@@ -161,8 +161,6 @@ void ClientCore::Start(absl::AnyInvocable<void(absl::Status) &&> connected) {
 }
 
 void ClientCore::OnChange(session::Change change, std::optional<ClientState> state) {
-  // A new session may be at servers that were set back, where a record's numbers come again.
-  if (change == session::Change::kExpired) delays_.clear();
   const session::Session& first = *sessions_->first();
   // Copies for other threads, which must not touch the sessions.
   session_id_.store(first.id());

@@ -101,6 +101,8 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
 
   // A record of lock-delay mode, as one write has left it.
   struct Record {
+    zk::SessionId session =
+        0;  // in which it was read: a new one may be at servers that were set back
     int64_t czxid = 0;
     int32_t version = 0;
     std::string holder = {};  // that it names: servers that were set back repeat the numbers

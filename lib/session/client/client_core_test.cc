@@ -54,6 +54,13 @@ std::shared_ptr<ClientCore> NewCore(std::shared_ptr<zk::Reactor> reactor,
   return core;
 }
 
+// Tasks hold the client, which holds the reactor.
+void End(const std::shared_ptr<ClientCore>& core, StepReactor& reactor) {
+  core->Close(std::make_shared<base::OneShot<absl::Status>>());
+  while (reactor.RunNext()) {
+  }
+}
+
 TEST(ClientCore, RunsTasksInTheOrderOfPostingAlsoAroundItsEnd) {
   const auto reactor = std::make_shared<StepReactor>();
   const auto core = NewCore(reactor, [] {});
@@ -79,9 +86,7 @@ TEST(ClientCore, RunsTasksInTheOrderOfPostingAlsoAroundItsEnd) {
 TEST(ClientCore, ATaskThatIsPostedByALateOneComesAfterIt) {
   const auto reactor = std::make_shared<StepReactor>();
   const auto core = NewCore(reactor, [] {});
-  core->Close(std::make_shared<base::OneShot<absl::Status>>());
-  while (reactor->RunNext()) {
-  }
+  End(core, *reactor);
   std::vector<int> ran;
   core->Post([&](session::Session* session) {
     EXPECT_EQ(session, nullptr);
@@ -208,22 +213,36 @@ TEST(ClientCoreDrive, EndsWhenItIsCancelledOrAnotherThreadAnswers) {
 
 // As servers that were set back give the numbers of a record once more.
 TEST(ClientCore, BeginsALockDelayAnewForAnotherHolderWhateverItsRecordsNumbers) {
-  const auto core = NewCore(std::make_shared<StepReactor>(), [] {});
+  const auto reactor = std::make_shared<StepReactor>();
+  const auto core = NewCore(reactor, [] {});
   const base::BootTime first;
   const base::BootTime later = first + absl::Seconds(1);
-  EXPECT_EQ(core->DelayBegan("/q", {7, 1, "one"}, first), first);
-  EXPECT_EQ(core->DelayBegan("/q", {7, 1, "one"}, later), first);
-  EXPECT_EQ(core->DelayBegan("/q", {7, 1, "two"}, later), later);
+  EXPECT_EQ(core->DelayBegan("/q", {9, 7, 1, "one"}, first), first);
+  EXPECT_EQ(core->DelayBegan("/q", {9, 7, 1, "one"}, later), first);
+  EXPECT_EQ(core->DelayBegan("/q", {9, 7, 1, "two"}, later), later);
+  End(core, *reactor);
+}
+
+TEST(ClientCore, BeginsALockDelayAnewInAnotherSession) {
+  const auto reactor = std::make_shared<StepReactor>();
+  const auto core = NewCore(reactor, [] {});
+  const base::BootTime first;
+  const base::BootTime later = first + absl::Seconds(1);
+  EXPECT_EQ(core->DelayBegan("/q", {9, 7, 1, "one"}, first), first);
+  EXPECT_EQ(core->DelayBegan("/q", {10, 7, 1, "one"}, later), later);
+  End(core, *reactor);
 }
 
 TEST(ClientCore, ForgetsNoLockDelayThatIsAskedForAgain) {
-  const auto core = NewCore(std::make_shared<StepReactor>(), [] {});
+  const auto reactor = std::make_shared<StepReactor>();
+  const auto core = NewCore(reactor, [] {});
   const base::BootTime first;
   for (int i = 0; i < 10'000; ++i) (void)core->DelayBegan(absl::StrCat("/q", i), {}, first);
   const base::BootTime later = first + absl::Seconds(1);
   EXPECT_EQ(core->DelayBegan("/q7", {}, later), first);
   EXPECT_EQ(core->DelayBegan("/another", {}, later), later);  // now there are too many
   EXPECT_EQ(core->DelayBegan("/q7", {}, later), later);
+  End(core, *reactor);
 }
 
 }  // namespace

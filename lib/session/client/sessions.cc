@@ -50,16 +50,21 @@ void Sessions::Start() { first()->Start(); }
 Session* Sessions::WithRoom(const std::string& parent, size_t node_bytes, size_t watch_bytes) {
   const bool apart = apart_.contains(parent);
   // The first with room, so that few sessions are opened, and one that has emptied is used again.
+  Session* beside = nullptr;
   for (const auto& member : members_) {
     Session& session = *member->session;
-    if (member->apart != apart || session.ends_soon()) continue;
-    if (session.ephemeral_budget().Fits(node_bytes) && session.watch_budget().Fits(watch_bytes)) {
-      return &session;
+    if (session.ends_soon() || !session.ephemeral_budget().Fits(node_bytes) ||
+        !session.watch_budget().Fits(watch_bytes)) {
+      continue;
     }
+    // One that has emptied changes sides. Not the first: its end is the client's.
+    if (session.ephemeral_budget().used() == 0 && &session != first()) member->apart = apart;
+    if (member->apart == apart) return &session;
+    beside = &session;
   }
   if (close_begun_) return first();  // which says so
   // A session with more than its budget could not set its watches again after a reconnection.
-  if (members_.size() == kMost) return nullptr;
+  if (members_.size() == kMost) return beside;
   Session* const session = Add(apart);
   session->Start();
   return session;
