@@ -257,6 +257,10 @@ TEST_P(ZkrEpochCommandTest, AStrangersRecordIsFoundRefusedAndMadeAnew) {
   EXPECT_TRUE(absl::IsFailedPrecondition(refused.status())) << refused.status();
   EXPECT_THAT(std::string(refused.status().message()), HasSubstr("digest:operator:x"));
   EXPECT_EQ(PassOfAGrant(NewClient({.epoch = {.use_record = false}})).epoch, 0);
+  // As far as one transaction of a real server goes.
+  EXPECT_EQ(Run({"epoch", "--make", "--above", "10000999", "--digest-file", users}).out,
+            "10001000\n");
+  EXPECT_EQ(PassOfAGrant(NewClient(trusting)).epoch, 10'001'000);
   loop->Stop();
 }
 

@@ -71,7 +71,8 @@ resource has seen, and only then start the clients again. A session keeps the ep
 when it began. The record is /zkrecipes/epoch, outside every namespace; all clients must be able
 to read it. If zkr creates it with --digest-file, only these users may raise the epoch again. Under
 an open root anyone may create it first: --make creates it, or takes a stranger's place, for the
-users of --digest-file alone; --above N is needed if what the record holds is not believed.
+users of --digest-file (and of a client certificate) alone; --above N is needed if what the record
+holds is not believed. --make comes to 10001000 at most, --raise a million further each time.
 
 Exit status: 0; 69 no ensemble; 77 permission denied; 64 bad arguments, or the record is not
 believed; 71 the epoch could not be written.

@@ -80,18 +80,19 @@ absl::Status CheckNumbersLeft(Client& client, const std::string& path, std::stop
 absl::StatusOr<std::int64_t> AskEpoch(Client& client, const WaitOptions& wait);
 
 // Makes the epoch higher than it is, and than `above`: by one than both, unless somebody else
-// raises it at the same time; returns it. Every write names the version that was read, so the epoch
-// never goes down. The record is created with its parent if there is none: all may read it, and
-// only the client's users may write it, or all if it has none. Errors: as AskEpoch;
-// InvalidArgument: more than a million above what it is.
+// raises it at the same time; returns it. Every write names the version that was read, and no
+// version comes back (MakeEpoch), so the epoch never goes down. The record is created with its
+// parent if there is none: all may read it, and only the client's users may write it, or all if it
+// has none. Errors: as AskEpoch; InvalidArgument: more than a million above what it is.
 absl::StatusOr<std::int64_t> RaiseEpoch(Client& client, std::int64_t above,
                                         const WaitOptions& wait);
 
 // Makes the record and its parent, or makes them anew, so that only the client's users may write
 // them (EpochOptions::writers). The epoch stays as it is, but is above `above`, without which a
-// record that is not believed stays. Errors: as RaiseEpoch; InvalidArgument: the client has no
-// users; PermissionDenied: it may not delete what is there; FailedPrecondition: the parent has
-// other children.
+// record that is not believed stays. The new record's version is above the old one's. Errors: as
+// RaiseEpoch; InvalidArgument: the client has no users, or `above` is 10,001,000 or more;
+// PermissionDenied: it may not delete what is there; FailedPrecondition: the parent has other
+// children, or the old record was written 10,000 times.
 absl::StatusOr<std::int64_t> MakeEpoch(Client& client, std::optional<std::int64_t> above,
                                        const WaitOptions& wait);
 

@@ -24,13 +24,17 @@ using session::MostEpochOf;
 using EpochAnswer = absl::StatusOr<std::int64_t>;
 using EpochDone = absl::AnyInvocable<void(EpochAnswer) &&>;
 
-// How many writes a command makes at most to come to an epoch: see MostEpochOf.
-constexpr std::int64_t kMostWrites = 1000;
+// How often a command writes the record at most to come to an epoch: see MostEpochOf. A raise waits
+// for each write. Those of a make are one transaction of half a megabyte; servers take a whole one.
+constexpr std::int64_t kMostWrites = 1000, kMostInMake = 10'000;
 
+// Sessions that began on the way would have an epoch that resources refuse.
 absl::Status TooHigh(std::int64_t epoch, std::int64_t most) {
-  return absl::InvalidArgumentError(absl::StrCat(
-      "raise the epoch above ", epoch, ": at most to ", most, " at a time, in ", kMostWrites,
-      " writes. A resource that has seen a higher epoch needs a new floor"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("no epoch above ", epoch, ": this command comes to ", most,
+                   " at most. Stop all clients first, say --above ", most - 1,
+                   ", and go on by zkr epoch --raise --above, a million at a time; or give the "
+                   "resources that have seen a higher epoch new floors"));
 }
 
 std::vector<zk::AclEntry> AclOf(bool has_users) {
@@ -67,7 +71,7 @@ class Raise : public std::enable_shared_from_this<Raise> {
     // Written by this raise, whose answer was lost, or by another since it began.
     if (*now >= *target_) return std::move(done)(now);
     // The version that was read goes with the write: a raise that came between makes it fail, not
-    // go down.
+    // go down. So does a make, whose record has a later version than any before.
     if (reply.code == zk::Code::kNoNode) return Create(session, std::move(done));
     const std::int64_t next = std::min(*target_, MostEpochOf(reply.stat.version + 1));
     Write(session, zk::SetData{kEpochPath, absl::StrCat(next), reply.stat.version}, next,
@@ -107,22 +111,33 @@ class Raise : public std::enable_shared_from_this<Raise> {
 
 // Record and parent anew, with ACLs that never were others. All of it is one transaction: a session
 // that began in between would take no record, or a step on the way, for its epoch, though others
-// have a later one. A try again finds what it has made, and makes the same once more.
+// have a later one. A try again finds what it has made, and makes the same once more. The new
+// record is written until its version is above the old one's: a raise or a make that read the old
+// one, and goes on after this, fails by its version instead of taking the epoch back.
 class Make : public std::enable_shared_from_this<Make> {
  public:
   explicit Make(std::optional<std::int64_t> above) : above_(above) {}
 
   void Try(session::Session& session, EpochDone done) {
-    const auto parent = std::make_shared<zk::Reply>();
-    session.Send(zk::Get{session::kEpochParent}, [parent](const zk::Reply& r) { *parent = r; });
-    session.Send(zk::Get{kEpochPath}, [self = shared_from_this(), &session, parent,
+    const auto first = std::make_shared<Before>();
+    session.Send(zk::Get{session::kEpochParent},
+                 [first](const zk::Reply& r) { first->parent = r; });
+    // Its version, which is shown of a record that may not be read, too. The watch goes with the
+    // session.
+    session.Send(zk::WatchExists{kEpochPath}, [first](const zk::Reply& r) { first->stat = r; });
+    session.Send(zk::Get{kEpochPath}, [self = shared_from_this(), &session, first,
                                        done = std::move(done)](const zk::Reply& record) mutable {
-      self->OnRead(session, *parent, record, std::move(done));
+      self->OnRead(session, *first, record, std::move(done));
     });
   }
 
  private:
-  void OnRead(session::Session& session, const zk::Reply& parent, const zk::Reply& record,
+  struct Before {
+    zk::Reply parent{};
+    zk::Reply stat{};
+  };
+
+  void OnRead(session::Session& session, const Before& first, const zk::Reply& record,
               EpochDone done) {
     const EpochAnswer now = session::EpochIn(record);
     const bool known =
@@ -134,29 +149,46 @@ class Make : public std::enable_shared_from_this<Make> {
           absl::StrCat(now.status().message(),
                        ". Say --above N: N is the highest epoch that any resource has seen")));
     }
-    const std::int64_t most = MostEpochOf(0) * (kMostWrites + 1);
+    const bool there = first.stat.code == zk::Code::kOk;
+    if (!there && first.stat.code != zk::Code::kNoNode) {
+      return std::move(done)(
+          zk::ToStatus(first.stat.code, "look at the epoch's record", kEpochPath));
+    }
+    // A data version goes below 0 after 2^31 writes, and -1 would be any.
+    const std::int64_t version = there ? first.stat.stat.version : -1;
+    if (there && (version < 0 || version >= kMostInMake)) return std::move(done)(Worn(version));
+    const std::int64_t most = MostEpochOf(0) * (kMostInMake + 1);
     const std::int64_t least = std::max(now.value_or(0), above_.value_or(-1));
     if (least >= most) return std::move(done)(TooHigh(least, most));
     const std::int64_t target = std::max(now.value_or(0), above_ ? *above_ + 1 : 0);
     zk::Multi all;
-    if (record.code != zk::Code::kNoNode) {
-      const bool read = record.code == zk::Code::kOk;
-      // A raise that came between makes this fail.
-      all.ops.push_back(zk::Delete{kEpochPath, read ? record.stat.version : -1});
+    // A raise or a make that came since then makes this fail: the data that was read after it is
+    // that of this version.
+    if (there) all.ops.push_back(zk::Delete{kEpochPath, first.stat.stat.version});
+    if (first.parent.code != zk::Code::kNoNode) {
+      all.ops.push_back(zk::Delete{session::kEpochParent});
     }
-    if (parent.code != zk::Code::kNoNode) all.ops.push_back(zk::Delete{session::kEpochParent});
-    AddRecord(target, all);
+    AddRecord(target, version, all);
     Send(session, all, target, std::move(done));
   }
 
-  static void AddRecord(std::int64_t target, zk::Multi& all) {
+  static absl::Status Worn(std::int64_t version) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "make the epoch's record: the data of ", kEpochPath, " is at version ", version,
+        ", and a new record has to come above it by ", kMostInMake, " writes at most. Stop all ",
+        "clients, and every other zkr epoch, delete the node by zkCli, then say --above N: N is "
+        "the highest epoch that any resource has seen"));
+  }
+
+  // Above the version that was there; -1: none was.
+  static void AddRecord(std::int64_t target, std::int64_t before, zk::Multi& all) {
     const auto persistent = zk::CreateMode::kPersistent;
     const std::vector<zk::AclEntry> acl = AclOf(/*has_users=*/true);
     std::int32_t version = 0;
     std::int64_t next = std::min(target, MostEpochOf(version));
     all.ops.push_back(zk::Create{session::kEpochParent, "", persistent, acl});
     all.ops.push_back(zk::Create{kEpochPath, absl::StrCat(next), persistent, acl});
-    while (next < target) {
+    while (next < target || version <= before) {
       next = std::min(target, MostEpochOf(++version));
       all.ops.push_back(zk::SetData{kEpochPath, absl::StrCat(next), version - 1});
     }

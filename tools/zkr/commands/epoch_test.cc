@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -144,6 +145,81 @@ TEST_F(RecordOfAnEnsemble, OfAStrangerIsMadeAnewAboveWhatResourcesHaveSeen) {
   EXPECT_EQ(MakeEpoch(*Connect(operators_), 2, {}).value(), 3);
   EXPECT_EQ(OfAGrant().value(), 3);
   EXPECT_EQ(Epoch(), 3);
+}
+
+// By its version, which is how a raise or a make that read it before fails.
+TEST_F(RecordOfAnEnsemble, ThatIsMadeAnewIsNoneThatWasReadBefore) {
+  const auto maker = Connect(operators_);
+  EXPECT_EQ(MakeEpoch(*maker, 2, {}).value(), 3);
+  for (const std::int64_t above : {50, 60, 2000, 2010}) {
+    const std::int32_t old = AskServer(*maker, zk::Get{session::kEpochPath}, {})->stat.version;
+    EXPECT_EQ(MakeEpoch(*maker, above, {}).value(), above + 1);
+    for (const zk::Request& late : {zk::Request(zk::SetData{session::kEpochPath, "4", old}),
+                                    zk::Request(zk::Delete{session::kEpochPath, old})}) {
+      const auto refused = AskServer(*maker, late, {});
+      EXPECT_THAT(std::string(refused.status().message()), HasSubstr("ZBADVERSION"));
+    }
+    EXPECT_EQ(Epoch(), above + 1);
+  }
+}
+
+// One command has read the record, and hears of it only after another has made it anew.
+TEST_F(RecordOfAnEnsemble, IsNotTakenBackByACommandThatReadItBeforeItWasMadeAnew) {
+  const std::vector<std::function<absl::StatusOr<std::int64_t>(Client&)>> late_commands = {
+      [](Client& late) { return RaiseEpoch(late, 0, {}); },
+      [](Client& late) { return MakeEpoch(late, 0, {}); }};
+  for (const auto& command : late_commands) {
+    for (const bool readable : {true, false}) {
+      SCOPED_TRACE(readable);
+      testing::InMemoryEnsemble ensemble;
+      const auto connect = [&](const ClientOptions& options) { return *ensemble.Connect(options); };
+      const auto maker = connect(operators_);
+      const auto late = connect(operators_);
+      if (readable) {
+        EXPECT_EQ(MakeEpoch(*maker, {}, {}).value(), 0);
+      } else {
+        const std::vector<zk::AclEntry> closed = {{31 & ~1, "world", "anyone"}};
+        const auto persistent = zk::CreateMode::kPersistent;
+        for (const zk::Request& request :
+             {zk::Request(zk::Create{session::kEpochParent, "", persistent, {}}),
+              zk::Request(zk::Create{session::kEpochPath, "3", persistent, closed})}) {
+          EXPECT_TRUE(AskServer(*maker, request, {}).ok());
+        }
+      }
+      ensemble.HoldReplies(*late);
+      absl::StatusOr<std::int64_t> answer = 0;
+      std::jthread operator_who_is_late([&] { answer = command(*late); });
+      const absl::Duration held = ensemble.Elapsed() + absl::Milliseconds(100);
+      EXPECT_TRUE(ensemble.AdvanceUntil([&] { return ensemble.Elapsed() >= held; }));
+      EXPECT_EQ(MakeEpoch(*maker, 50, {}).value(), 51);
+      ensemble.Reconnect(*late);
+      operator_who_is_late.join();
+      if (readable) {
+        EXPECT_GE(answer.value(), 51);
+      }
+      EXPECT_EQ(AskEpoch(*connect({}), {}).value(), answer.value_or(51));
+      EXPECT_GE(AskEpoch(*connect({}), {}).value(), 51);
+    }
+  }
+}
+
+TEST_F(RecordOfAnEnsemble, IsNotMadeAnewWhereItsVersionWouldRepeat) {
+  const auto stranger = Connect();
+  EXPECT_EQ(RaiseEpoch(*stranger, 0, {}).value(), 1);
+  for (int written = 0; written < 10'000; written += 1'000) {
+    const zk::Multi writes{
+        std::vector<zk::Multi::Op>(1'000, zk::SetData{session::kEpochPath, "1", -1})};
+    EXPECT_TRUE(AskServer(*stranger, writes, {}).ok());
+  }
+  const auto maker = Connect(operators_);
+  const auto worn = MakeEpoch(*maker, 9, {});
+  EXPECT_TRUE(absl::IsFailedPrecondition(worn.status())) << worn.status();
+  EXPECT_THAT(std::string(worn.status().message()), HasSubstr("delete the node"));
+  EXPECT_TRUE(ensemble_.Delete(session::kEpochPath));
+  EXPECT_TRUE(absl::IsInvalidArgument(MakeEpoch(*maker, 10'001'000, {}).status()));
+  EXPECT_EQ(MakeEpoch(*maker, 10'000'999, {}).value(), 10'001'000) << "as far as it goes";
+  EXPECT_EQ(Epoch(), 10'001'000);
+  EXPECT_EQ(RaiseEpoch(*maker, 11'000'000, {}).value(), 11'000'001) << "and a raise goes on";
 }
 
 TEST_F(RecordOfAnEnsemble, IsNotMadeWithoutUsersNorWhereOthersLieBesideIt) {
