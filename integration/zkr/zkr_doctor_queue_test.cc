@@ -219,7 +219,9 @@ TEST_F(ZkrDoctorTest, ExplainsALockWhoseHolderIsStopped) {
 TEST_F(ZkrDoctorTest, ExplainsALockWhoseCommandIsStopped) {
   auto zkr = StartLock(Holding("echo up >&9; exec sleep 1000"));
   ASSERT_TRUE(life_.WaitFor("up"));
-  const pid_t command = testing::DescendantOf(zkr->pid(), "sleep");
+  pid_t command = 0;  // sh says "up" before it becomes that
+  ASSERT_TRUE(
+      Eventually([&] { return (command = testing::DescendantOf(zkr->pid(), "sleep")) != 0; }));
   kill(command, SIGSTOP);
   ASSERT_TRUE(Eventually([&] { return testing::StateOf(command) == 'T'; }));
   const Report report = ExamineQueue();

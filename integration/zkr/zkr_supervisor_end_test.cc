@@ -182,6 +182,7 @@ TEST_P(Supervised, HidesGuardAndRunnerFromPatternsForZkr) {
 TEST_P(Supervised, LeavesNoCgroupBehindThoughZkrAndGuardAreKilled) {
   auto program = StartHolding(kTree);
   const pid_t guard = DescendantOf(program->pid(), "lock-guard");
+  ASSERT_NE(guard, 0);
   program->Signal(SIGKILL);
   kill(guard, SIGKILL);
   EXPECT_TRUE(life_.WaitUntilCut());
@@ -222,6 +223,7 @@ TEST_P(Supervised, KillsInTimeThoughTheGuardIsStopped) {
 TEST_P(Supervised, KillsTheTreeOfAKilledGuardThoughTheRunnerIsStopped) {
   auto program = StartHolding(kTree);
   const pid_t runner = DescendantOf(program->pid(), "lock-runner");
+  ASSERT_NE(runner, 0);
   SignalDescendant(program->pid(), "lock-guard", SIGKILL);
   kill(runner, SIGSTOP);
   EXPECT_EQ(program->Wait(), 128 + SIGKILL);

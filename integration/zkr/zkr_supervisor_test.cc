@@ -190,6 +190,7 @@ TEST(Guard, ReapsOrphansAllTheTimeAsTheFirstProcessOfAContainer) {
                        "while :; do sleep 0.01; done"});
   ASSERT_TRUE(life.WaitFor("ready"));
   const pid_t init = DescendantOf(program.pid(), "zkr-supervise");
+  ASSERT_NE(init, 0);
   const auto zombies = [&] {
     return std::ranges::count_if(zkr::supervisor::ListProcesses(),
                                  [&](const auto& p) { return p.parent == init && p.zombie; });
@@ -213,6 +214,7 @@ TEST(Program, LeavesNothingBehindWhenItsTestIsKilled) {
   TempDir dir;
   LifeLine life(dir / "life");
   const pid_t test = fork();
+  ASSERT_GE(test, 0);
   if (test == 0) {
     const std::string tree = "exec 9>" + life.path() + "; " + Stubborn("TERM HUP");
     const Program guarded({ZKRECIPES_BIN_DIR "/zkr-supervise", "process", "5s", "1h", "--", "sh",
