@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -140,6 +141,7 @@ TEST_F(EnsembleCommandTest, StartBringsBackOnlyTheServersThatDied) {
   const Answer first = Run({"start"});
   const std::vector<pid_t> before = Pids();
   ASSERT_EQ(before.size(), 3u);
+  ASSERT_GT(before[0], 0);
   kill(before[0], SIGKILL);
   ASSERT_TRUE(testing::Eventually([&] { return StartTimeOf(before[0]) == 0; }));
   EXPECT_EQ(Status()["members"][0]["mode"], "down");
@@ -158,6 +160,7 @@ TEST_F(EnsembleCommandTest, WithoutAQuorumStatusFails) {
   ASSERT_EQ(Run({"start"}).status, 0);
   const std::vector<pid_t> pids = Pids();
   ASSERT_EQ(pids.size(), 3u);
+  ASSERT_GT(std::min(pids[1], pids[2]), 0);
   kill(pids[1], SIGKILL);
   kill(pids[2], SIGSTOP);  // stop has to end this one too
   const Answer status = Run({"status"});

@@ -141,6 +141,7 @@ Program::Program(const std::vector<std::string>& argv, const ProgramOptions& opt
   WatchOverThisTest();
   const std::string mark = MarkOf(getpid());
   pid_ = fork();
+  if (pid_ < 0) std::abort();  // a signal to it would go to every process
   if (pid_ != 0) return;
   setsid();
   dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), 0);
