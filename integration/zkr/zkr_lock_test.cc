@@ -147,6 +147,14 @@ TEST_F(ZkrLockTest, SaysNothingOfABusyLockIfItIsQuiet) {
       "unavailable", 69, "127.0.0.1:1");
 }
 
+TEST_F(ZkrLockTest, TellsWhyItsTurnWillNotComeThoughItIsQuiet) {
+  const Lease held = Acquired(other());
+  auto zkr = StartLock("echo ran", {"-q", "-w", "1000"});
+  ASSERT_TRUE(AwaitQueue(2));
+  DeleteNode(Queue().at(1).node);
+  ExpectNotRun(*zkr, "not_acquired", 75, node_path());
+}
+
 TEST_F(ZkrLockTest, KeepsTheLockAfterASuccessForTheTimeThatWasAsked) {
   auto zkr = StartLock(Holding("echo up >&9"), {"--at-least", "1h"});
   ASSERT_TRUE(life_.WaitFor("up"));
@@ -159,6 +167,17 @@ TEST_F(ZkrLockTest, KeepsTheLockAfterASuccessForTheTimeThatWasAsked) {
   // A job that failed may run elsewhere at once, and one that took longer is not prolonged.
   EXPECT_EQ(StartLock("exit 4", {"--at-least", "1h"})->Wait(), 4);
   EXPECT_EQ(StartLock("exit 0", {"--at-least", "1ms"})->Wait(), 0);
+}
+
+// CMD may catch the signal and succeed: zkr was asked to end all the same.
+TEST_F(ZkrLockTest, KeepsNoLockAfterACommandThatItWasAskedToEnd) {
+  auto zkr = StartLock(Holding("trap 'exit 0' TERM; echo up >&9; while :; do sleep 0.01; done"),
+                       {"--at-least", "1h"});
+  ASSERT_TRUE(life_.WaitFor("up"));
+  zkr->Signal(SIGTERM);
+  EXPECT_EQ(zkr->Wait(), 0);
+  EXPECT_EQ(zkr->Result()["result"], "ran");
+  EXPECT_TRUE(AwaitQueue(0));
 }
 
 // A narrator that waits for its reader would hold up the grant.
@@ -184,7 +203,7 @@ TEST_F(ZkrLockTest, ShowsNothingOfAHolderThatReachesTheTerminal) {
                                 owner.dump(), zk::CreateMode::kEphemeralSequential})
                 .code,
             zk::Code::kOk);
-  for (const std::string wait : {"-n", "-w0.3"}) {
+  for (const std::string wait : {"-n", "-w5"}) {
     auto zkr = StartLock("echo ran", {"--verbose", wait});
     EXPECT_EQ(zkr->Wait(), 75);
     EXPECT_THAT(zkr->Err(), HasSubstr("2J"));

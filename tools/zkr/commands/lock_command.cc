@@ -52,12 +52,15 @@ absl::StatusOr<Lease> Acquire(const ClientPtr& client, const LockFlags& flags,
   return by(Lock(client, path, options), &Lock::Acquire, &Lock::TryAcquire);
 }
 
+// `busy`: it failed only because another has the lock.
 absl::Status Take(const GlobalFlags& global, const LockFlags& flags, const std::stop_token& cancel,
-                  Holding& holding) {
-  // A wait of less than a second is about the lock, not about what connecting takes.
+                  Holding& holding, bool& busy) {
+  // A short wait is about the lock, not about what connecting takes: a server that is silent uses
+  // up a third of the session timeout, or a second, before the next one is tried.
+  const absl::Duration most = global.session_timeout;
+  const absl::Duration enough = std::clamp(most / 2, absl::Seconds(1), absl::Seconds(10));
   const absl::Duration connecting =
-      flags.try_only ? global.session_timeout
-                     : std::min(global.session_timeout, std::max(flags.wait, absl::Seconds(1)));
+      flags.try_only ? most : std::min(most, std::max(flags.wait, enough));
   if (absl::Status joined = Join(global, cancel, holding, connecting); !joined.ok()) return joined;
   const std::string& path = flags.command.path;
   // Asked before the node is made: a loop of refused attempts would use up the numbers that are
@@ -66,6 +69,7 @@ absl::Status Take(const GlobalFlags& global, const LockFlags& flags, const std::
   if (!flags.try_only) {
     const Late teller = NoticeOfWait(global, holding.client, path);
     auto lease = Acquire(holding.client, flags, {flags.wait, cancel});
+    busy = absl::IsDeadlineExceeded(lease.status());
     if (lease.ok()) holding.lease = *std::move(lease);
     // Also without a connection: the wait has ended.
     if (absl::IsUnavailable(lease.status())) {
@@ -78,7 +82,8 @@ absl::Status Take(const GlobalFlags& global, const LockFlags& flags, const std::
   if (absl::IsDeadlineExceeded(tried.status())) {
     return absl::UnavailableError(tried.status().message());  // busy is an answer, this is not
   }
-  if (IsBusy(tried.status())) {
+  busy = IsBusy(tried.status());
+  if (busy) {
     return absl::AbortedError(absl::StrCat(path, " is locked (", tried.status().message(), ")"));
   }
   if (!tried.ok()) return tried.status();
@@ -89,8 +94,9 @@ absl::Status Take(const GlobalFlags& global, const LockFlags& flags, const std::
 // Connects, and takes the lock that `flags` describe. nullopt: `holding` has it. Otherwise how zkr
 // ended, which has been told; nothing is left in the queue if the ensemble could be reached.
 std::optional<Ended> TakeLock(const GlobalFlags& global, const LockFlags& flags, Holding& holding) {
+  bool busy = false;
   const auto [taken, signal] = WaitInterruptibly(
-      [&](const std::stop_token& cancel) { return Take(global, flags, cancel, holding); });
+      [&](const std::stop_token& cancel) { return Take(global, flags, cancel, holding, busy); });
   if (signal == 0 && taken.ok()) {
     if (global.verbose) Complain(absl::StrCat("holds ", holding.lease->sequencer().ToString()));
     return std::nullopt;
@@ -99,7 +105,7 @@ std::optional<Ended> TakeLock(const GlobalFlags& global, const LockFlags& flags,
   const int later = LetGo(holding, global.session_timeout, /*was_lost=*/true);
   if (signal != 0) return Ended{{"not_acquired", kSignalBase + signal}, signal};
   // That it is busy is no trouble for who asks quietly: the status says it.
-  if (!global.quiet || ExitCodeFor(taken) != kNotAcquired) Complain(taken);
+  if (!global.quiet || !busy) Complain(taken);
   return Ended{ResultOf(taken, flags.conflict_exit_code), later};
 }
 
@@ -128,12 +134,14 @@ int WaitForTheEnd(const Lease& lease, int input, BootTime until, absl::Duration 
       .signal;
 }
 
-// Keeps the lock after a CMD that succeeded: see --at-least. A signal that ends that; 0: none.
+// Keeps the lock after a CMD that succeeded, unless zkr was asked to end while it ran: see
+// --at-least. A signal that ends that; 0: none.
 int Keep(const LockFlags& flags, const supervisor::Outcome& outcome, BootTime granted,
          Holding& holding) {
   const bool succeeded = outcome.end == supervisor::Outcome::End::kExited && outcome.code == 0;
   const BootTime until = granted + flags.at_least;
-  if (!succeeded || outcome.lost || outcome.later != 0 || BootNow() >= until) return 0;
+  const bool to_end = outcome.lost || outcome.asked_to_end || outcome.later != 0;
+  if (!succeeded || to_end || BootNow() >= until) return 0;
   const int signal = WaitForTheEnd(*holding.lease, -1, until,
                                    std::min(flags.command.alive_within / 4, absl::Seconds(10)));
   holding.in_a_hurry |= signal != 0;
