@@ -5,6 +5,8 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -177,6 +179,7 @@ const std::vector<BadArguments> kBadArguments = {
     {{"lock", kBadPath, "[3]", "--digest-file", "/none", "--", "true"},
      {"--digest-file: /none: No such file"}},
     {{"epoch", "--raise", "--above", "-1"}, {"--above", "\"-1\" is not a number of 0 or more"}},
+    {{"lock", kBadPath, "[3]", "--hold", "--at-least", "1h"}, {"--at-least", "--hold runs none"}},
     {{"lock", kBadPath, "[3]", "--at-least", "inf", "--", "true"}, {"--at-least", "finite"}},
     {{"lock", kBadPath, "[3]", "--wait", "5", "--", "true"}, {"--wait", "\"5\""}},
     {{"lock", kBadPath, "[3]", "--wait", "-5s", "--", "true"}, {"\"-5s\"", "negative"}},
@@ -296,20 +299,26 @@ TEST_F(ZkrRefusalTest, BashCompletesWhatIsTyped) {
 TEST_F(ZkrRefusalTest, ZshCompletesWhatIsTyped) {
   if (testing::RunToEnd({"zsh", "--version"}).status != 0) GTEST_SKIP() << "there is no zsh";
   std::ofstream(dir_ / "file") << "";
+  // No other command begins like it.
+  const std::string program = dir_ / "zkr-only-here";
+  std::ofstream(program) << "";
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
   const std::string script = R"(
+    PATH=${2:h}:$PATH
     zmodload zsh/zpty && zpty shell 'TERM=dumb zsh -f -i'
     zpty -w shell "PS1=; autoload -Uz compinit; compinit -D -u; eval \"\$($1 completion zsh)\"
       show() { print -r -- \"<\$BUFFER>\"; BUFFER= }; zle -N show; bindkey '^X' show; echo rea''dy"
     zpty -r shell out '*ready*'
-    for line in "${@:2}"; do
+    for line in "${@:3}"; do
       zpty -w -n shell "$line"$'\t\x18' && zpty -r shell out '*<*>*' &&
         print -r -- "${${out##*<}%%>*}"
     done)";
-  const testing::Answer answer = testing::RunToEnd(
-      {"timeout", "60", "zsh", "-f", "-c", script, "zsh", ZKRECIPES_BIN_DIR "/zkr", "zkr ele",
-       "zkr lock /a --guard cg", "zkr --digest-file " + (dir_ / "fi"), "zkr lock /a -- gzi"});
+  const testing::Answer answer =
+      testing::RunToEnd({"timeout", "60", "zsh", "-f", "-c", script, "zsh",
+                         ZKRECIPES_BIN_DIR "/zkr", program, "zkr ele", "zkr lock /a --guard cg",
+                         "zkr --digest-file " + (dir_ / "fi"), "zkr lock /a -- zkr-onl"});
   EXPECT_EQ(answer.out, "zkr elect \nzkr lock /a --guard cgroup \nzkr --digest-file " +
-                            (dir_ / "file") + " \nzkr lock /a -- gzip \n")
+                            (dir_ / "file") + " \nzkr lock /a -- zkr-only-here \n")
       << answer.err;
 }
 

@@ -110,6 +110,9 @@ class CommandLine {
       if (lock_.hold && !lock_.command.probe.empty()) {
         RefuseUsage("--probe", "asks whether CMD works, and --hold runs none");
       }
+      if (lock_.hold && command->count("--at-least") > 0) {
+        RefuseUsage("--at-least", "keeps the lock after CMD, and --hold runs none");
+      }
       if (lock_.at_least == absl::InfiniteDuration()) RefuseUsage("--at-least", "must be finite");
       if (!lock_.hold) FinishCommand(*command, cmd_, lock_.command);
       FinishStatusFd(lock_.command);
