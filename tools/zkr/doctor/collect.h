@@ -32,10 +32,15 @@ struct Probed {
 
 // Asks each server by itself, all at the same time: for a session, by TLS where `flags` say so, and
 // otherwise also srvr, conf, mntr and cons, and the leader for dump. By TLS the words stay unknown.
-// A name with several addresses is as many servers. Blocks for about a second if a server is
-// silent or a name does not resolve, and never more than ten times as long. InvalidArgument: the
-// flags are such that no client takes them.
+// A name with several addresses of a family is as many servers. Blocks for about a second if a
+// server is silent or a name does not resolve, and never more than ten times as long.
+// InvalidArgument: the flags are such that no client takes them.
 absl::StatusOr<Probed> ProbeServers(const commands::GlobalFlags& flags, const zk::ServerList& list);
+
+// Of one listed name's addresses, if they are of both families, those of the family of which more
+// grant sessions (IPv4 if as many do): the others are the same servers once more, or dead where the
+// servers listen on one family only. Pure.
+std::vector<ServerFacts> OfOneFamily(std::vector<ServerFacts> of_a_name);
 
 // Adds what the client's server shows of the epoch and, unless it is empty, of `path`: its queue
 // and ACLs, and where it would be made if it is missing. What the ACLs do not show is no error.

@@ -3,6 +3,8 @@
 #include "tools/zkr/doctor/derived.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 
 #include "lib/session/client/client_options.h"
 #include "lib/session/machine/beat_pace.h"
@@ -51,13 +53,30 @@ std::string Short(absl::Duration duration) {
   return absl::FormatDuration(absl::Trunc(duration, unit));
 }
 
+namespace {
+
+// Whether the list has all servers: a session may be connected to one that was not asked.
+bool IsWhole(const Facts& facts) {
+  std::optional<int> voters;      // the most that any server counts
+  std::set<std::string> serving;  // by address: a server may be in the list twice
+  for (const ServerFacts& server : facts.servers) {
+    const bool alone = server.words.mode == "standalone";
+    voters = std::max(voters, alone ? std::optional(1) : server.words.voters);
+    if (server.granted && server.words.mode != "observer") serving.insert(server.address);
+  }
+  return voters && *voters <= std::ssize(serving);
+}
+
+}  // namespace
+
 Life LifeOf(const Facts& facts, const ContenderInfo& contender) {
   using enum Life::State;
   // A node that this client may not read shows no session, though it may have one.
   if (!IsRead(contender)) return {};
   const std::int64_t session = contender.session;
   if (session == 0) return {.state = kNoSession};
-  Life life{.state = facts.servers.empty() ? kUnknown : kCutOff};
+  const bool whole = IsWhole(facts);
+  Life life{.state = whole ? kCutOff : kUnknown};
   for (const ServerFacts& server : facts.servers) {
     // The session may be connected to the one server that does not tell.
     if (!server.connections) life.state = kUnknown;
@@ -70,7 +89,8 @@ Life LifeOf(const Facts& facts, const ContenderInfo& contender) {
   }
   // Clients ask something every third of their timeout at the least, so half of it is a sign.
   if (life.connection) {
-    life.state = life.connection->silent * 2 < life.connection->timeout ? kAlive : kSilent;
+    const bool alive = life.connection->silent * 2 < life.connection->timeout;
+    life.state = alive ? kAlive : whole ? kSilent : kUnknown;
   }
   return life;
 }

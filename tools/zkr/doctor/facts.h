@@ -102,6 +102,7 @@ struct Facts {
   ThisMachine machine = {};
   std::optional<std::int64_t> epoch = {};  // of the ensemble
   std::string epoch_trouble = {};          // why it cannot be read, though there is a session
+  bool epoch_denied = false;               // by its ACL
   std::optional<FencingPass> seen = {};    // --seen: token and epoch
 };
 

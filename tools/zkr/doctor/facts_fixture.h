@@ -39,6 +39,7 @@ inline Facts Healthy() {
                              .granted = absl::Seconds(10)});
   }
   facts.servers[1].words.mode = "leader";
+  facts.servers[1].words.voters = 3;
   const Acl open = {{31, "world", "anyone"}};
   facts.path = PathFacts{.path = "/q", .exists = true, .listed = true, .acl = open};
   facts.path->stat = zk::Stat{.cversion = 16, .num_children = 2};  // nine creations

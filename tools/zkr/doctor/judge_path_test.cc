@@ -67,6 +67,16 @@ TEST(JudgeQueue, FindsWhatIsWrongWithAQueue) {
            [](Facts& f) {
              for (ServerFacts& server : f.servers) server.connections.emplace();
            }),
+      Mess("a holder that no server of a part of the ensemble is connected to", {},
+           [](Facts& f) {
+             for (ServerFacts& server : f.servers) server.connections.emplace();
+             f.servers[1].words.voters = 5;
+           }),
+      Mess("a holder that the server is not connected to that it has left", {},
+           [](Facts& f) {
+             Heard(f, 7, 6);
+             f.servers[1].words.voters = std::nullopt;
+           }),
       Mess("a holder that is stopped, and so silent", {"holder-stopped /q"},
            [](Facts& f) {
              OwnedBy(f, "db7", 4711, 'T');

@@ -165,7 +165,12 @@ Findings JudgeEpoch(const Facts& facts) {
   if (!facts.epoch_trouble.empty()) {
     return {{kCertain, "epoch-unreadable", session::kEpochPath,
              absl::StrCat(facts.epoch_trouble, "; no lock is granted to such a client"),
-             "zkr epoch --make --above N, N being the highest epoch that any resource has seen"}};
+             absl::StrCat(facts.epoch_denied
+                              ? "give credentials that may read it (--digest-file); only if nobody "
+                                "can: "
+                              : "",
+                          "zkr epoch --make --above N, N being the highest epoch that any resource "
+                          "has seen")}};
   }
   if (!WasSetBack(facts).value_or(false)) return {};
   const FencingPass& seen = *facts.seen;

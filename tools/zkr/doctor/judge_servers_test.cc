@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -69,6 +76,36 @@ TEST(JudgeServers, FindsWhatIsWrongWithServers) {
              f.disagreements = {{kFirst, "zk1:2181", "zk3:2181"}};
            }),
   });
+}
+
+// The addresses of one name: those of `serving` grant sessions.
+std::string KeptOf(const std::vector<std::string>& addresses,
+                   const std::set<std::string>& serving) {
+  std::vector<ServerFacts> of_a_name;
+  for (const std::string& address : addresses) {
+    of_a_name.push_back({.name = absl::StrCat("zk:2181 (", address, ")"), .address = address});
+    if (!serving.contains(address)) continue;
+    of_a_name.back().reachable = true;
+    of_a_name.back().words = {"standalone", absl::Seconds(2), 5};
+    of_a_name.back().granted = absl::Seconds(10);
+  }
+  Facts facts{.asked = absl::Seconds(10), .servers = OfOneFamily(std::move(of_a_name))};
+  std::string kept = absl::StrJoin(facts.servers, " ", [](std::string* out, const auto& server) {
+    absl::StrAppend(out, server.address);
+  });
+  return absl::StrJoin(Summary(Diagnose(facts)), ", ") + kept;
+}
+
+TEST(JudgeServers, TakesANameOfBothFamiliesForTheServersOfOne) {
+  const std::string v4 = "127.0.0.1:2181", v6 = "[::1]:2181";
+  EXPECT_EQ(KeptOf({v4, v6}, {v4}), v4);
+  EXPECT_EQ(KeptOf({v4, v6}, {v6}), v6);
+  EXPECT_EQ(KeptOf({v6, v4}, {v4, v6}), v4);
+  EXPECT_EQ(KeptOf({v4}, {v4}), v4);
+  EXPECT_EQ(KeptOf({v6}, {v6}), v6);
+  // What does not serve by either is found once.
+  EXPECT_EQ(KeptOf({v4, v6}, {}), "server-unreachable zk:2181 (127.0.0.1:2181)" + v4);
+  EXPECT_EQ(KeptOf({}, {}), "");
 }
 
 TEST(JudgeServers, SaysHowSureItIsAndWhatToDoAndNeverToDeleteData) {
@@ -154,6 +191,10 @@ TEST(JudgeEpoch, FindsThatTheEnsembleWasSetBackByWhatAResourceHasSeen) {
       Mess("a record that cannot be read", {"epoch-unreadable /zkrecipes/epoch"},
            [](Facts& f) { f.epoch_trouble = "no number"; }),
   });
+  Facts denied = Healthy();
+  denied.epoch_trouble = "no permission";
+  denied.epoch_denied = true;
+  EXPECT_THAT(Diagnose(denied).at(0).todo, ::testing::StartsWith("give credentials"));
   Facts facts = Healthy();
   seen(facts, 101, 3);
   EXPECT_THAT(Diagnose(facts).at(0).todo, HasSubstr("zkr epoch --raise --above 3 "));

@@ -113,22 +113,42 @@ void ForEachAtOnce(std::vector<T>& all, Do act) {
 
 }  // namespace
 
+std::vector<ServerFacts> OfOneFamily(std::vector<ServerFacts> of_a_name) {
+  const auto is_v6 = [](const ServerFacts& server) { return server.address.starts_with('['); };
+  const auto v6 = std::ranges::count_if(of_a_name, is_v6);
+  if (v6 == 0 || v6 == std::ssize(of_a_name)) return of_a_name;
+  std::ptrdiff_t more = 0;  // of IPv6 addresses than of IPv4 ones
+  for (const ServerFacts& server : of_a_name) {
+    if (server.granted) more += is_v6(server) ? 1 : -1;
+  }
+  std::erase_if(of_a_name, [&](const ServerFacts& server) { return is_v6(server) != (more > 0); });
+  return of_a_name;
+}
+
 absl::StatusOr<Probed> ProbeServers(const commands::GlobalFlags& flags,
                                     const zk::ServerList& list) {
   std::vector<std::pair<zk::ServerAddress, std::vector<Probe>>> resolved;
   // Names first: only then is the number of servers known.
   for (const zk::ServerAddress& server : list.servers) resolved.push_back({server, {}});
   ForEachAtOnce(resolved, [](auto& one) { one.second = Resolved(one.first); });
-  std::vector<Probe> probes;
+  std::vector<Probe*> probes;
   for (auto& [server, found] : resolved) {
-    for (Probe& probe : found) probes.push_back(std::move(probe));
+    for (Probe& probe : found) probes.push_back(&probe);
   }
-  ForEachAtOnce(probes, [&flags](Probe& probe) { Examine(flags, probe); });
+  ForEachAtOnce(probes, [&flags](Probe* probe) { Examine(flags, *probe); });
   Probed probed;
-  for (Probe& probe : probes) {
-    if (absl::IsInvalidArgument(probe.client.status())) return probe.client.status();
-    if (probe.client.ok()) probed.clients[probe.facts.name] = *probe.client;
-    probed.servers.push_back(std::move(probe.facts));
+  for (auto& [server, found] : resolved) {
+    std::vector<ServerFacts> of_a_name;
+    Clients clients;
+    for (Probe& probe : found) {
+      if (absl::IsInvalidArgument(probe.client.status())) return probe.client.status();
+      if (probe.client.ok()) clients[probe.facts.name] = *probe.client;
+      of_a_name.push_back(std::move(probe.facts));
+    }
+    for (ServerFacts& kept : OfOneFamily(std::move(of_a_name))) {
+      probed.clients.insert(clients.extract(kept.name));
+      probed.servers.push_back(std::move(kept));
+    }
   }
   return probed;
 }

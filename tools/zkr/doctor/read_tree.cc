@@ -55,8 +55,8 @@ absl::Status ReadEpoch(Client& client, Facts& facts) {
   if (epoch.ok()) facts.epoch = *epoch;
   if (epoch.ok()) return absl::OkStatus();
   // A record that is denied or malformed is a finding; anything else ends the examination.
-  const bool told =
-      absl::IsPermissionDenied(epoch.status()) || absl::IsFailedPrecondition(epoch.status());
+  facts.epoch_denied = absl::IsPermissionDenied(epoch.status());
+  const bool told = facts.epoch_denied || absl::IsFailedPrecondition(epoch.status());
   if (told) facts.epoch_trouble = std::string(epoch.status().message());
   return told ? absl::OkStatus() : epoch.status();
 }
