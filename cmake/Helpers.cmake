@@ -93,7 +93,7 @@ function(zkrecipes_embed name file)
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/embedded/${folder}/${file}.h CONTENT "R\"zkr(${text})zkr\"\n" @ONLY)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
   target_include_directories(zkrecipes_${name} PRIVATE ${PROJECT_BINARY_DIR}/embedded)
-  install(FILES ${file} DESTINATION ${CMAKE_INSTALL_DATADIR}/zkrecipes COMPONENT dev)
+  set_property(GLOBAL APPEND PROPERTY ZKRECIPES_TEXTS ${CMAKE_CURRENT_SOURCE_DIR}/${file})
 endfunction()
 
 # zkrecipes_executable(zkr SOURCES main.cc ... [LIBS CLI11::CLI11 ...]): a program at build/bin/<name>.

@@ -81,6 +81,8 @@ else()
 endif()
 
 # dev
+get_property(texts GLOBAL PROPERTY ZKRECIPES_TEXTS)
+install(FILES ${texts} DESTINATION ${CMAKE_INSTALL_DATADIR}/zkrecipes COMPONENT dev)
 if(ZKRECIPES_BUILD_STATIC)
   zkrecipes_export(Static dev zkrecipes_static)
 endif()

@@ -187,13 +187,13 @@ TEST_F(KeptThreadTest, IsJoinedByAnotherAsSoonAsThatCanBeStarted) {
        .later = [&retries](std::function<void()> retry) { retries.push_back(std::move(retry)); }});
   ASSERT_EQ(executor->KeepThread(), absl::OkStatus());
   std::latch release(1), blocked(1), second(2), over(1);
+  no_threads = true;  // also if the kept one is not idle yet
   executor->Execute([&] {
     blocked.count_down();
     release.wait();
     over.count_down();
   });
   blocked.wait();
-  no_threads = true;
   for (int i = 0; i < 2; ++i) executor->Execute([&] { second.count_down(); });
   for (int i = 0; i < 3; ++i) {
     ASSERT_EQ(retries.size(), 1u) << "one for all tasks";
