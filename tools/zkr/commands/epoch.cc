@@ -122,8 +122,8 @@ class Make : public std::enable_shared_from_this<Make> {
     const auto first = std::make_shared<Before>();
     session.Send(zk::Get{session::kEpochParent},
                  [first](const zk::Reply& r) { first->parent = r; });
-    // Its version, which is shown of a record that may not be read, too. The watch goes with the
-    // session.
+    // Its version, which older servers show of a record that may not be read, too. The watch goes
+    // with the session.
     session.Send(zk::WatchExists{kEpochPath}, [first](const zk::Reply& r) { first->stat = r; });
     session.Send(zk::Get{kEpochPath}, [self = shared_from_this(), &session, first,
                                        done = std::move(done)](const zk::Reply& record) mutable {
@@ -149,13 +149,18 @@ class Make : public std::enable_shared_from_this<Make> {
           absl::StrCat(now.status().message(),
                        ". Say --above N: N is the highest epoch that any resource has seen")));
     }
-    const bool there = first.stat.code == zk::Code::kOk;
+    const zk::Stat& stat = first.stat.stat;
+    // ZooKeeper 3.8.4, 3.9.2 and later show nothing of it.
+    const bool hidden = first.stat.code == zk::Code::kNoAuth && record.code == zk::Code::kNoAuth;
+    const bool there = hidden || first.stat.code == zk::Code::kOk;
     if (!there && first.stat.code != zk::Code::kNoNode) {
       return std::move(done)(
           zk::ToStatus(first.stat.code, "look at the epoch's record", kEpochPath));
     }
     // A data version goes below 0 after 2^31 writes, and -1 would be any.
-    const std::int64_t version = there ? first.stat.stat.version : -1;
+    const std::int64_t version = hidden ? kHiddenVersion : there ? stat.version : -1;
+    const bool made = made_ && now.ok() && there && *made_ == std::pair(*now, version);
+    if (made) return std::move(done)(now);  // by this, whose answer was lost
     if (there && (version < 0 || version >= kMostInMake)) return std::move(done)(Worn(version));
     const std::int64_t most = MostEpochOf(0) * (kMostInMake + 1);
     const std::int64_t least = std::max(now.value_or(0), above_.value_or(-1));
@@ -164,11 +169,11 @@ class Make : public std::enable_shared_from_this<Make> {
     zk::Multi all;
     // A raise or a make that came since then makes this fail: the data that was read after it is
     // that of this version.
-    if (there) all.ops.push_back(zk::Delete{kEpochPath, first.stat.stat.version});
+    if (there) all.ops.push_back(zk::Delete{kEpochPath, hidden ? -1 : stat.version});
     if (first.parent.code != zk::Code::kNoNode) {
       all.ops.push_back(zk::Delete{session::kEpochParent});
     }
-    AddRecord(target, version, all);
+    made_ = {target, AddRecord(target, version, all)};
     Send(session, all, target, std::move(done));
   }
 
@@ -180,8 +185,8 @@ class Make : public std::enable_shared_from_this<Make> {
         "the highest epoch that any resource has seen"));
   }
 
-  // Above the version that was there; -1: none was.
-  static void AddRecord(std::int64_t target, std::int64_t before, zk::Multi& all) {
+  // Above the version that was there; -1: none was. Its version then.
+  static std::int64_t AddRecord(std::int64_t target, std::int64_t before, zk::Multi& all) {
     const auto persistent = zk::CreateMode::kPersistent;
     const std::vector<zk::AclEntry> acl = AclOf(/*has_users=*/true);
     std::int32_t version = 0;
@@ -192,6 +197,7 @@ class Make : public std::enable_shared_from_this<Make> {
       next = std::min(target, MostEpochOf(++version));
       all.ops.push_back(zk::SetData{kEpochPath, absl::StrCat(next), version - 1});
     }
+    return version;
   }
 
   void Send(session::Session& session, const zk::Multi& all, std::int64_t target, EpochDone done) {
@@ -209,7 +215,11 @@ class Make : public std::enable_shared_from_this<Make> {
     });
   }
 
+  // Taken for the version of a record that hides it.
+  static constexpr std::int64_t kHiddenVersion = 1000;
+
   const std::optional<std::int64_t> above_;
+  std::optional<std::pair<std::int64_t, std::int64_t>> made_;  // epoch and version, as it was sent
 };
 
 }  // namespace
