@@ -183,6 +183,8 @@ TEST_P(Supervised, LeavesNoCgroupBehindThoughZkrAndGuardAreKilled) {
   auto program = StartHolding(kTree);
   const pid_t guard = DescendantOf(program->pid(), "lock-guard");
   ASSERT_NE(guard, 0);
+  // Before it has ended the runner, which removes the cgroup, and could not remove it itself.
+  kill(guard, SIGSTOP);
   program->Signal(SIGKILL);
   kill(guard, SIGKILL);
   EXPECT_TRUE(life_.WaitUntilCut());
