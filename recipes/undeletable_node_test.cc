@@ -24,11 +24,13 @@ constexpr int32_t kCreate = 4;
 
 class UndeletableNodeTest : public LockInMemoryTest {
  protected:
-  void MakePath(int32_t permissions) {
+  void MakePath(int32_t permissions, const std::string& path = kPath) {
     Node parent;
     parent.acl = {{permissions, "world", "anyone"}};
-    ASSERT_TRUE(model().OperatorCreates("/locks", {}, simulation_.now()));
-    ASSERT_TRUE(model().OperatorCreates(kPath, parent, simulation_.now()));
+    if (path == kPath) {  // the first
+      ASSERT_TRUE(model().OperatorCreates("/locks", {}, simulation_.now()));
+    }
+    ASSERT_TRUE(model().OperatorCreates(path, parent, simulation_.now()));
   }
   // Another attempt of the same client.
   static LockUser Beside(const LockUser& user) {
@@ -38,8 +40,8 @@ class UndeletableNodeTest : public LockInMemoryTest {
     return other;
   }
   // On a path where all may be deleted.
-  static void AcquireOther(LockUser& user) {
-    Lock(user.client, kOther).AcquireAsync({}, [&user](absl::StatusOr<Lease> lease) {
+  static void AcquireOther(LockUser& user, const std::string& path = kOther) {
+    Lock(user.client, path).AcquireAsync({}, [&user](absl::StatusOr<Lease> lease) {
       ++user.answers;
       user.result.emplace(std::move(lease));
     });
@@ -232,9 +234,7 @@ TEST_F(UndeletableNodeTest, CostsManyLeasesOfTheClientNoSessionEach) {
       user->client->OnStateChange([&states](ClientState state) { states.push_back(state); });
   for (int i = 0; i < 40; ++i) {
     leases.push_back(std::make_unique<LockUser>(Beside(*user)));
-    Lock(user->client, absl::StrCat("/locks/", i)).AcquireAsync({}, [&](auto lease) {
-      leases.back()->result.emplace(std::move(lease));
-    });
+    AcquireOther(*leases.back(), absl::StrCat("/locks/", i));
     simulation_.RunUntilIdle();
     ASSERT_TRUE(leases.back()->holds()) << i;
     LockUser refused = Beside(*user);
@@ -252,14 +252,10 @@ TEST_F(UndeletableNodeTest, SessionsThatHaveEmptiedAreUsedForEitherKindOfPath) {
   for (const int round : {1, 2}) {
     std::vector<std::unique_ptr<LockUser>> leases;
     for (int i = 0; i < 40; ++i) {  // more than there are sessions
-      Node parent;
-      parent.acl = {{kCreate, "world", "anyone"}};
       const std::string bad = absl::StrCat("/locks/bad", round, "-", i);
-      ASSERT_TRUE(model().OperatorCreates(bad, parent, simulation_.now()));
+      MakePath(kCreate, bad);
       leases.push_back(std::make_unique<LockUser>(Beside(*user)));
-      Lock(user->client, absl::StrCat("/locks/", i)).AcquireAsync({}, [&](auto lease) {
-        leases.back()->result.emplace(std::move(lease));
-      });
+      AcquireOther(*leases.back(), absl::StrCat("/locks/", i));
       simulation_.RunUntilIdle();
       if (!leases.back()->holds()) leases.pop_back();
       Lock(user->client, bad).AcquireAsync({}, [](auto) {});
