@@ -58,7 +58,8 @@ class Sessions {
 
   Session* first() { return members_.front()->session.get(); }
   const Session* first() const { return members_.front()->session.get(); }
-  // One for a contender under `parent` in which so many bytes of paths fit; null if kMost are full.
+  // One for a contender under `parent` in which so many bytes of paths fit: of its kind (SetApart),
+  // or, of kMost, any that does not end soon. Null if there is none.
   Session* WithRoom(const std::string& parent, size_t node_bytes, size_t watch_bytes);
   // The servers did not let a node under `parent` be deleted. Later contenders there have sessions
   // apart: those end for such nodes, which costs all that wait in them their places.
