@@ -10,14 +10,13 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LINK = re.compile(r"(?<=\]\()([^)#\s]+)((?:#[^)]*)?\))")
-REFERENCE = """# API reference
-
-Made from the comments of the public headers: [classes](api/annotated.html), [functions](api/namespacemembers_func.html),
-[headers](api/files.html). [This page](headers.md) says what each header has.
-"""
+FENCE = r"```\w+\n(?:(?!```).*\n)*```\n"
+FENCES = re.compile(rf"^{FENCE}(?:\n{FENCE})+", re.MULTILINE)
+LIBRARIES = {"cpp": "zkrecipes", "java": "Curator", "python": "kazoo", "go": "etcd"}
 
 
 def listed():
@@ -59,18 +58,36 @@ def page(path, files, out):
     return LINK.sub(link, (ROOT / path).read_text())
 
 
+def tabs(found):
+    """Listings of the same task in several libraries stand one behind the other in the file, and in tabs on the page."""
+    shown = []
+    for listing in re.findall(FENCE, found[0]):
+        indented = textwrap.indent(listing, "    ")
+        shown.append(f'=== "{LIBRARIES[re.match(r"```(.*)", listing)[1]]}"\n\n{indented}')
+    return "\n".join(shown)
+
+
+def reference(out):
+    """A page with a line for each header: its title, and the page that doxygen made of it."""
+    lines = [f"- [{path.stem[:-3].replace('__', '_')}.h](api/{path.name})" for path in sorted((out / "api").glob("*_8h.md"))]
+    return "# API reference\n\nMade from the public headers. [Headers and examples](headers.md) says what each has.\n\n" + "\n".join(lines)
+
+
 def main():
     out = pathlib.Path(sys.argv[1]).resolve()
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     subprocess.run([ROOT / "scripts/check_reference.sh", out], check=True)
+    subprocess.run([ROOT / "scripts/reference_pages.py", out / "api"], check=True)
     files = listed()
     for path in files:
         if path.endswith(".md"):
             to = out / place(path)
             to.parent.mkdir(parents=True, exist_ok=True)
-            to.write_text(page(path, files, out))
-    (out / "reference.md").write_text(REFERENCE)
+            text = page(path, files, out)
+            to.write_text(FENCES.sub(tabs, text) if path == "docs/tasks.md" else text)
+    (out / "reference.md").write_text(reference(out))
+    shutil.copy(ROOT / "docs/site.css", out)
 
 
 main()
