@@ -2,7 +2,11 @@
 
 #include "lib/zk/seam/code.h"
 
+#include <utility>
+
 #include <gtest/gtest.h>
+
+#include "lib/zk/seam/types.h"
 
 namespace zkrecipes::zk::inline seam {
 namespace {
@@ -67,6 +71,25 @@ TEST(Code, MapsToTheStatusThatTheHeaderLists) {
   EXPECT_EQ(status(Code::kInvalidAcl), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(status(Code::kSessionExpired), absl::StatusCode::kAborted);
   EXPECT_EQ(status(Code::kUnimplemented), absl::StatusCode::kInternal);
+}
+
+TEST(Request, KnowsItsPathAndHasANameForMessagesWhateverItsKind) {
+  const std::pair<Request, const char*> kNamed[] = {
+      {Create{"/a", "data", CreateMode::kContainer}, "create"},
+      {Delete{"/a"}, "delete"},
+      {SetData{"/a", "", 0}, "set"},
+      {Get{"/a"}, "get"},
+      {GetChildren{"/a"}, "get children"},
+      {WatchNode{"/a"}, "watch"},
+      {RemoveWatches{"/a"}, "remove watches"},
+      {WatchExists{"/a"}, "watch existence"},
+      {GetAcl{"/a"}, "get ACL"},
+      {Multi{{SetData{"/a", "", 0}, Delete{"/b"}}}, "multi"},
+  };
+  for (const auto& [request, name] : kNamed) {
+    EXPECT_STREQ(OperationName(request), name);
+    EXPECT_EQ(PathOf(request), "/a") << name;
+  }
 }
 
 }  // namespace
