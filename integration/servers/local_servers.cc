@@ -181,16 +181,11 @@ absl::Status LocalServers::Wipe(int i) {
   return absl::OkStatus();
 }
 
-absl::Status LocalServers::FillDisk(int i) {
-  return places_.empty() ? Servers::FillDisk(i) : places_[i].disk.Fill();
-}
+absl::Status LocalServers::FillDisk(int i) { return places_[i].disk.Fill(); }
 
-absl::Status LocalServers::FreeDisk(int i) {
-  return places_.empty() ? Servers::FreeDisk(i) : places_[i].disk.Free();
-}
+absl::Status LocalServers::FreeDisk(int i) { return places_[i].disk.Free(); }
 
 absl::Status LocalServers::SlowDisk(int i, absl::Duration each_sync) {
-  if (places_.empty()) return Servers::SlowDisk(i, each_sync);
   const std::string path = DirectoryOf(i) + "/" + kDelayFile;
   std::ofstream out(path, std::ios::trunc);
   out << absl::ToInt64Milliseconds(each_sync);

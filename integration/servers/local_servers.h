@@ -71,9 +71,10 @@ class LocalServers : public Servers {
   absl::Status Pause(int i) override { return ensemble_->Pause(i); }
   absl::Status Resume(int i) override { return ensemble_->Resume(i); }
 
-  absl::Status FillDisk(int i) override;
-  absl::Status FreeDisk(int i) override;
-  absl::Status SlowDisk(int i, absl::Duration each_sync) override;
+  // The disk that a member logs its transactions on. REQUIRES: Launch has made it.
+  absl::Status FillDisk(int i);  // it has no more room
+  absl::Status FreeDisk(int i);  // it has room again; a member that ended stays down
+  absl::Status SlowDisk(int i, absl::Duration each_sync);  // zero: no longer
 
   absl::Status WaitForAll(absl::Duration timeout) override {
     return ensemble_->WaitForAll(timeout);

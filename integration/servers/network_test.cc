@@ -56,31 +56,6 @@ TEST_F(NetworkTest, MendingAHostUndoesWhatWasDroppedToItAndFromIt) {
   EXPECT_EQ(b.Send(1, c), 1);
 }
 
-TEST_F(NetworkTest, HostsCanJoinABridgeThatIsThere) {
-  const Post a(*network().AddHost());
-  const auto joined = Network::Join("zkrecipes0", "10.77.0.221", 24);
-  ASSERT_TRUE(joined.ok()) << joined.status();
-  const Post b(*(*joined)->AddHost());
-  const Post c(*(*joined)->AddHost());
-  EXPECT_EQ(c.host().address, "10.77.0.222");
-  EXPECT_EQ(a.Send(1, b), 1);
-  EXPECT_EQ(c.Send(1, b), 1);
-  ASSERT_TRUE((*joined)->Drop(a.host(), b.host()).ok());
-  EXPECT_EQ(a.Send(1, b), 0);
-  EXPECT_EQ(c.Send(1, b), 1);
-}
-
-TEST_F(NetworkTest, AHostThatIsGoneNeedsNoMending) {
-  const Post a(*network().AddHost());
-  const Post b(*network().AddHost());
-  // A container's namespace goes with its process, this one with its descriptor.
-  base::UniqueFd held(open(b.host().network_namespace.c_str(), O_RDONLY | O_CLOEXEC));
-  const Host gone{b.host().address, absl::StrCat("/proc/", getpid(), "/fd/", held.get())};
-  ASSERT_TRUE(network().Drop(a.host(), gone).ok());
-  held.reset();
-  EXPECT_TRUE(network().Mend(gone).ok());
-}
-
 constexpr absl::Duration kDelay = absl::Milliseconds(200);
 
 // A receiver that waits in vain gives up.

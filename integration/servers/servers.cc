@@ -49,12 +49,6 @@ absl::Status Check(const Servers& servers, std::vector<int>& failing) {
 
 }  // namespace
 
-absl::Status Servers::FillDisk(int) { return absl::UnimplementedError("cannot fill this disk"); }
-absl::Status Servers::FreeDisk(int) { return absl::UnimplementedError("cannot free this disk"); }
-absl::Status Servers::SlowDisk(int, absl::Duration) {
-  return absl::UnimplementedError("cannot make this disk slow");
-}
-
 absl::Status Heal(Servers& servers, absl::Duration timeout) {
   std::vector<int> failing;
   if (servers.WaitForAll(absl::ZeroDuration()).ok() && Check(servers, failing).ok()) {

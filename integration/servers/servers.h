@@ -14,8 +14,7 @@
 
 namespace zkrecipes::servers {
 
-// A real ensemble that things can be done to: processes of this machine, or containers. Members are
-// numbered from 0. Every call blocks until it is done; all of them can be repeated.
+// A real ensemble that things can be done to. Members are numbered from 0. Every call blocks until it is done; all of them can be repeated.
 class Servers {
  public:
   virtual ~Servers() = default;
@@ -32,15 +31,9 @@ class Servers {
   virtual absl::Status Kill(int i) = 0;   // SIGKILL
   virtual absl::Status Wipe(int i) = 0;   // SIGKILL, and its data is gone
   virtual absl::Status Start(int i) = 0;  // one that is down; it may not have joined a quorum yet
-  // SIGSTOP, or the container's freezer. FailedPrecondition, as of Resume: it is down.
+  // SIGSTOP. FailedPrecondition, as of Resume: it is down.
   virtual absl::Status Pause(int i) = 0;
   virtual absl::Status Resume(int i) = 0;
-
-  // The disk that a member logs its transactions on. Unimplemented where it has none of its own
-  // that is ours to spoil: in containers, say.
-  virtual absl::Status FillDisk(int i);  // it has no more room
-  virtual absl::Status FreeDisk(int i);  // it has room again; a member that ended stays down
-  virtual absl::Status SlowDisk(int i, absl::Duration each_sync);  // zero: no longer
 
   // Every member runs and serves. DeadlineExceeded if not within `timeout`.
   virtual absl::Status WaitForAll(absl::Duration timeout) = 0;
