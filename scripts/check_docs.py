@@ -18,7 +18,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-CASES = {"docs/testing.md", "docs/peers.md"}
+CASES = {"docs/testing.md"}
 LISTINGS = {"docs/fencing.md": ("integration/resources/fencing_listings_test.cc", "examples/fenced_http.cc")}
 LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)]*))?\)")
 ANSWER = re.compile(r"`([\w./-]+\.\w+)` `([^`]+)`")
@@ -28,7 +28,7 @@ FAMILY = re.compile(r"(?:\bNAME |_test\()([a-z][\w.]*)\.\$")
 NAMED = re.compile(r"`([A-Z]\w*)\.([A-Z]\w*|\*)`")
 NAMED_FAMILY = re.compile(r"`([a-z][\w.]*)\.\*`")
 NO_TEST = re.compile(r"see \[|Does not apply")
-HEADS = ("| ---", "| case", "| kind", "| peer test")
+HEADS = ("| ---", "| case", "| kind")
 
 
 def files(*patterns):

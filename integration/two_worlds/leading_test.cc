@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// LeaderElection::RunWhileLeading, also as other libraries' suites play it (docs/peers.md), in
-// every world.
+// LeaderElection::RunWhileLeading, also as other libraries' suites play it, in every world.
 
 #include <atomic>
 #include <semaphore>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The answers to those who ask for a leader or observe it, also as other libraries' suites play it
-// (docs/peers.md), and which watches that takes, in every world.
+// The answers to those who ask for a leader or observe it, also as other libraries' suites play
+// it, and which watches that takes, in every world.
 
 #include <algorithm>
 #include <functional>

@@ -124,7 +124,7 @@ TEST_F(ReadWriteInAWorld, AWriterThatGivesUpLetsTheReadersBehindItGo) {
   EXPECT_TRUE(Answer(later).ok());
 }
 
-// ---- As other libraries' suites play it (docs/peers.md) -----------------------------------------
+// ---- As other libraries' suites play it ---------------------------------------------------------
 
 class ReadersAndWritersInAWorld : public ReadWriteTest {};
 
