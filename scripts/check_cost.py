@@ -16,7 +16,7 @@ import tempfile
 
 LIMITS = pathlib.Path(__file__).resolve().parent.parent / "bench/cost.json"
 CYCLE = "uncontended cycle, median"  # a run of zkrecipes-bench
-SHORT, LONG = 300, 1300  # cycles
+SHORT, LONG = 200, 800  # cycles
 HEAPS = [kilobytes * 1024 for kilobytes in (128, 160, 192)]
 LISTENERS = ("metrics", "log")
 MORE_INSTRUCTIONS = 1.05
