@@ -3,8 +3,8 @@
 """The table of docs/faults.md and its picture, from the lines of zkrecipes-everyday.
 
 usage: faults_table.py RUNS.jsonl [--out DOCS] [--check]; prints the table, or writes it into DOCS/faults.md, and
-DOCS/images/faults.svg and DOCS/faults/figures.jsonl anew. --check: exits 1 if two of ours believed at once, or if more
-than one lease in ten was lost where docs/lease.md lets none be lost.
+DOCS/images/faults.svg anew. --check: exits 1 if two of ours believed at once, or if more than one lease in ten was lost
+where docs/lease.md lets none be lost.
 """
 import collections
 import json
@@ -247,21 +247,6 @@ def mistakes(rows):
                 yield f"{fault} at {timeout} s: {ours.lost} of {ours.of} leases lost, which docs/lease.md does not allow"
 
 
-def shortened(rows):
-    """A line for each fault that was played: of each library at each session timeout."""
-    figures = ["lost", "of", "idle", "both", "both_if_asked"]
-    line = {}
-    for row in rows:
-        if row["library"] in line.get(f"{row['timeout']} s", {}):
-            yield line
-            line = {}
-        line = line or {key: row[key] for key in ("fault", "tick", "hit", "date")}
-        told = {key: row[key] for key in figures if row[key] or key in ("lost", "of")}
-        line.setdefault(f"{row['timeout']} s", {})[row["library"]] = told
-    if line:
-        yield line
-
-
 def write(rows, docs):
     page = docs / "faults.md"
     text = page.read_text()
@@ -269,8 +254,6 @@ def write(rows, docs):
         text = re.sub(rf"(<!-- figures: {name} -->\n).*?(<!-- end -->)", lambda m: f"{m[1]}{made}\n{m[2]}", text, flags=re.S)
     page.write_text(text)
     picture(rows).write(docs / "images/faults.svg")
-    (docs / "faults").mkdir(exist_ok=True)
-    (docs / "faults/figures.jsonl").write_text("".join(json.dumps(line) + "\n" for line in shortened(rows)))
 
 
 def main():
