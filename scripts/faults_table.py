@@ -122,7 +122,7 @@ def figures_of(run):
             told = [spells(lines, ("grant", "go"), ("stop", "lost")) for lines in mine]
             asked = [spells(lines, ("grant",), ("lost",)) for lines in mine]
             lost = sum(any(to is not None and begin < to <= end for _, to, _ in held) for held in asked)
-            rows.append({"fault": fault, "summary": summary, "tick": run["tick"], "hit": run["hit"],
+            rows.append({"fault": fault, "summary": summary, "tick": run["tick"],
                          "timeout": timeout, "library": library, "of": len(mine), "lost": lost, "date": run["wall"],
                          "idle": round(max(longest_idle(held, begin, end) for held in told), 2),
                          "both": round(max(longest_both(held, begin, end) for held in told), 2),
