@@ -65,7 +65,8 @@ bool Everyday::MayBegin(const Move& move) const {
   if (move.kind == kBreakOne) return true;
   if (move.kind == kCannotReach) {
     const int server = static_cast<int>(move.which);
-    return server >= model().servers() || Reaches(move.who, server);
+    return server >= model().servers() ||
+           (Reaches(move.who, server) && !IsKeptBy(move.who, server));
   }
   if (IsStall(move) && !MayStall(move)) return false;
   if (move.kind == kAllStandStill || move.kind == kStepDown) return true;
@@ -87,6 +88,17 @@ bool Everyday::Reaches(size_t process, int but) const {
     if (i != but && !unwell && !cannot_reach_[process].Has(i)) return true;
   }
   return false;
+}
+
+// Whether the process is still connected to that server while its link has stalled. The session
+// is not touched meanwhile, so a second silence, of the process's own way, may outlast it.
+bool Everyday::IsKeptBy(size_t process, int server) const {
+  if (!IsUnwell(server, kLinkStalls)) return false;
+  bool connected = false;
+  model().ForEachConnection([&](testing::memory::ConnectionId id) {
+    connected |= model().ServerOf(id) == server && hosts_[process]->Owns(id);
+  });
+  return connected;
 }
 
 // Without its leader no server answers a write.

@@ -20,7 +20,8 @@ namespace zkrecipes::schedules {
 //
 //   - one server at a time is unwell, for however long, and every process reaches another one;
 //   - a stall, in which no server answers a write, is no longer than docs/lease.md allows;
-//   - each of them begins, or ends, half a session timeout or more after the one before.
+//   - each of them begins, or ends, half a session timeout or more after the one before;
+//   - a process does not lose its way to a server that has lost its own to the leader.
 //
 // A fault that would break the rule may not begin, and each ends by itself: so a schedule keeps the
 // rule whatever moves are taken out of it.
@@ -62,6 +63,7 @@ class Everyday {
   double TriesInVain(size_t process) const;  // in session timeouts, at most
   bool GivesUp(const Move& move) const;
   bool Reaches(size_t process, int but) const;
+  bool IsKeptBy(size_t process, int server) const;
   bool IsStall(const Move& move) const;
   bool MayStall(const Move& move) const;
   void BeUnwell(const Move& move);
