@@ -71,9 +71,10 @@ absl::StatusOr<PutResult> PutResultOf(int http_status);
 //   InvalidArgument     from the transport; or it returned no ETag, or a weak one, by which nothing
 //                       can be put conditionally
 //   PermissionDenied    from the transport
-//   Unavailable         the store could not be reached or gave no answer in 20 s of pauses, or
-//                       other writers were faster 64 times. The data may have been written, or may
-//                       yet be, until the next write; another try by the same holder does no harm
+//   Unavailable         the store could not be reached or gave no answer in 20 s of pauses, other
+//                       writers were faster 64 times, or one of the same floor wrote behind a put
+//                       without an answer. The data may have been written, or may yet be, until the
+//                       next write; another try by the same holder does no harm
 //   Unimplemented       the store has no conditional writes
 class FencedObject {
  public:

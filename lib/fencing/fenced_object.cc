@@ -73,6 +73,13 @@ absl::Status Outcome(bool unknown, const absl::Status& status) {
       absl::StrCat(status.message(), "; not known whether an earlier put of this call was done"));
 }
 
+// A write that was done must not be done again over one that followed it.
+absl::Status Overtaken() {
+  return absl::UnavailableError(
+      "a fenced object: another write came behind a put without an answer: not known whether that "
+      "put was done before");
+}
+
 absl::Status CheckEtag(const Object& object) {
   // A put with an empty If-Match may be taken for one without a condition.
   if (object.etag.empty()) {
@@ -140,6 +147,7 @@ absl::StatusOr<FencedBody> Replace(ObjectTransport& transport, const FencingPass
   const std::string own = base::NewGuid();
   Pauses pauses(transport);
   bool unknown = false;
+  std::string replaced;  // the GUID in whose place the last put was
   for (int i = 0; i < kTries; ++i) {
     const absl::StatusOr<Object> object = pauses.Get();
     auto body = Parsed(object);
@@ -153,8 +161,12 @@ absl::StatusOr<FencedBody> Replace(ObjectTransport& transport, const FencingPass
     if (absl::Status status = body->floor.Admit(pass); !status.ok()) return status;
     // A claim that raises nothing has nothing to put: its floor is in the store already.
     if (data == nullptr && body->floor == floor) return body;
+    // A lower floor proves that no put of this call was done.
+    if (data != nullptr && unknown && body->floor == floor && body->write != replaced) {
+      return Overtaken();
+    }
     if (data != nullptr) body->data = *data;
-    body->write = own;
+    replaced = std::exchange(body->write, own);
     const auto put = transport.PutIfMatch(fencing::WriteFencedBody(*body), object->etag);
     if (!put.ok()) return Outcome(unknown, put.status());
     // Not done, or not known: the object itself tells which.

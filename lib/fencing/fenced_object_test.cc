@@ -74,6 +74,22 @@ TEST(FencedObjectTest, AWriteWhoseAnswerIsLostIsDoneOnce) {
   }
 }
 
+TEST(FencedObjectTest, AWriteWithoutAnAnswerIsNotDoneAgainOverOneThatFollowedIt) {
+  StoredObject store = ACreatedOne();
+  EXPECT_EQ(In(store).Write(PassWith(1), "before"), absl::OkStatus());
+  int requests = 0;
+  FencedObject object(std::make_unique<StoredObjectTransport>(store, PutFault::kLostAnswer, [&] {
+    // Its first get and put, and the get that looks what became of the put.
+    if (++requests == 3) {
+      EXPECT_EQ(In(store).Write(PassWith(1), "b"), absl::OkStatus());
+    }
+  }));
+  const absl::Status status = object.Write(PassWith(1), "a");
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_EQ(In(store).Read()->data, "b");
+  EXPECT_EQ(Puts(store, "a"), 1);
+}
+
 TEST(FencedObjectTest, AnOlderWriterNeverOverwritesANewerOneInAnyOrderAndWhateverIsLost) {
   int runs = 0, refused = 0;
   for (const PutFault old_fault : kFaults) {
