@@ -420,5 +420,24 @@ TEST(FencingGate, OrdersWhatThreadsShowOfManyKeys) {
   }
 }
 
+// Two standalone servers in one list: a lock has an owner in each (docs/adr/0060).
+TEST(FencingGate, TokensOfTwoEnsemblesAreToldApartByEpochsOrByGroups) {
+  const auto by_mistake = GateFor(10);
+  EXPECT_EQ(by_mistake->Admit("ledger", Holder(6)), absl::OkStatus());
+  EXPECT_EQ(by_mistake->Admit("ledger", Holder(6)), absl::OkStatus()) << "the other's, unseen";
+
+  const FencingPass other = {.token = FencingToken(6), .epoch = 1};
+  EXPECT_EQ(by_mistake->Admit("ledger", other), absl::OkStatus());
+  EXPECT_TRUE(absl::IsFailedPrecondition(by_mistake->Admit("ledger", Holder(7))))
+      << "of the ensemble with the lower epoch";
+
+  const auto on_purpose = *FencingGate::Open(
+      {.max_keys = 4, .group_of = [](const std::string& key) { return key.substr(0, 1); }});
+  EXPECT_EQ(on_purpose->Admit("1/ledger", Holder(1'000'000)), absl::OkStatus());
+  for (int i = 0; i < 9; ++i) (void)on_purpose->Admit(absl::StrCat("1/", i), Holder(1'000'000 + i));
+  EXPECT_EQ(on_purpose->Admit("2/ledger", Holder(6)), absl::OkStatus());
+  EXPECT_TRUE(absl::IsFailedPrecondition(on_purpose->Admit("2/ledger", Holder(5))));
+}
+
 }  // namespace
 }  // namespace zkrecipes
