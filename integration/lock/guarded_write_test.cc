@@ -77,9 +77,10 @@ TEST_F(GuardedWriteOnServersTest, TakesAsMuchAsItSays) {
   EXPECT_EQ(Write({WriteOp::Set(Register(), std::string(990'000, 'x'))}), absl::OkStatus());
   EXPECT_EQ(Read(Register()).data.size(), 990'000u);
   std::vector<WriteOp> many;
-  for (int i = 0; i < 2000; ++i)
+  for (int i = 0; i < 5000; ++i)
     many.push_back(WriteOp::Create(absl::StrCat(node_path(), "/", i), ""));
   EXPECT_EQ(Write(many), absl::OkStatus());
+  EXPECT_TRUE(lease_->StillAlive());
   EXPECT_EQ(Write({WriteOp::Set(Register(), std::string(1'000'000, 'x'))}).code(),
             StatusCode::kInvalidArgument);
 }
