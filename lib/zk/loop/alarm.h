@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What ends a poll of the loop besides its sockets. All times are of CLOCK_BOOTTIME: one that
+// The loop's poll, and what ends it besides its sockets. All times are of CLOCK_BOOTTIME: one that
 // passed while the machine was suspended rings as it wakes up, which poll's own timeout would not
 // do.
 
@@ -10,6 +10,8 @@
 #include <poll.h>
 
 #include <array>
+#include <cstddef>
+#include <vector>
 
 #include "lib/base/boot_time.h"
 #include "lib/base/unique_fd.h"
@@ -61,6 +63,18 @@ class WakeTimer {
  private:
   const base::UniqueFd timer_;
 };
+
+// poll(), though it fails: the process may have fewer descriptors by now than it is asked about,
+// the kernel no memory, or the program has closed some of the first `own`, which are the loop's.
+// Then each is asked about alone, after a pause, so that this does not spin.
+int PollAnyway(std::vector<pollfd>& polls, size_t own, int timeout);
+
+// In place of a wait that fails at once. At most `timeout` milliseconds; -1: no bound.
+void PauseBriefly(int timeout = -1);
+
+// A call on one of the loop's own descriptors has failed with `error`: tells on stderr, once, if
+// the program has closed it.
+void TellIfClosed(int error);
 
 }  // namespace zkrecipes::zk::loop
 

@@ -21,7 +21,6 @@
 #include "lib/base/shortage.h"
 #include "lib/zk/c_client/c_client.h"
 #include "lib/zk/loop/alarm.h"
-#include "lib/zk/loop/poll_anyway.h"
 #include "lib/zk/loop/pollables.h"
 #include "lib/zk/loop/timer_queue.h"
 
