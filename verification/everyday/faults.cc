@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "verification/everyday/faults.h"
-
 #include "absl/time/time.h"
+
+#include "verification/everyday/names.h"
 
 namespace zkrecipes::everyday {
 namespace {

@@ -25,7 +25,6 @@
 
 #include "testing/local/server_process.h"
 #include "testing/local/work_directory.h"
-#include "verification/everyday/faults.h"
 #include "verification/everyday/names.h"
 
 namespace zkrecipes::everyday {

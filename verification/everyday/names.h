@@ -12,6 +12,7 @@
 
 #include "integration/servers/command.h"
 #include "integration/servers/servers.h"
+#include "verification/faults/catalogue.h"
 
 namespace zkrecipes::everyday {
 
@@ -44,6 +45,10 @@ class Names {
   std::vector<std::string> ports_;
   int assigned_ = 0;
 };
+
+// What befalls a well-run ensemble sooner or later, and lasts as long as it may there. `names` have
+// to be covered.
+std::vector<faults::Fault> EverydayFaults(Names& names);
 
 }  // namespace zkrecipes::everyday
 
