@@ -78,11 +78,12 @@ TEST_F(ZkSessionLifeTest, FindsAnotherServerWithinMomentsWhenItsOwnDies) {
 
 // And tells of the loss before the requests fail.
 TEST_F(ZkSessionLifeTest, ReportsAsLostWhatIsSentIntoADeadSocketAndNeverSendsItAgain) {
+  constexpr size_t kRounds = 4;
   TcpProxy proxy(ensemble().server(0));
   auto session = Connect({.servers = proxy.address()});
   CreateParent(*session);
   auto observer = Connect();
-  for (size_t round = 1; round <= 10; ++round) {
+  for (size_t round = 1; round <= kRounds; ++round) {
     session->journal().Clear();
     proxy.HoldReplies(true);
     session->OnLoop([&](zk::Handle& handle) {
@@ -111,7 +112,7 @@ TEST_F(ZkSessionLifeTest, ReportsAsLostWhatIsSentIntoADeadSocketAndNeverSendsItA
   const zk::Names listed = session->Do(GetChildren{node_path()}).children;
   const std::vector<std::string> children(listed.begin(), listed.end());
   EXPECT_THAT(children, Not(Contains(StartsWith("late-")))) << "they were never on the wire";
-  EXPECT_EQ(children.size(), 10u) << "each that was on the server is there once";
+  EXPECT_EQ(children.size(), kRounds) << "each that was on the server is there once";
 }
 
 TEST_F(ZkSessionLifeTest, ExpiresWhenItsLoopStoodStillTooLong) {

@@ -69,7 +69,7 @@ LeaseFiguresTest::Figures LeaseFiguresTest::Measure(int member, absl::Duration t
   const Lease held = Acquired(client, PathFor(timeout, "fresh"));
   figures.fresh = TimeToProof(held);
   absl::SleepFor(timeout);  // then opening the session proves nothing any more
-  figures.lowest = Lowest(held, timeout * LeaseRuns(1));
+  figures.lowest = Lowest(held, timeout * LeaseRuns());
   figures.busy = TimeToProof(Acquired(client, PathFor(timeout, "busy")));
   figures.idle = TimeToProof(Acquired(idle, PathFor(timeout, "idle")));
   proxy.ResetAll();

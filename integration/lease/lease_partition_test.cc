@@ -112,7 +112,7 @@ class LeasePartitionTest : public LeaseTest, public ::testing::WithParamInterfac
 
 TEST_P(LeasePartitionTest, TheHolderOnACutOffFollowerIsToldBeforeAnotherIsGranted) {
   std::vector<absl::Duration> gaps;
-  for (int i = 0; i < LeaseRuns(3); ++i) {
+  for (int i = 0; i < LeaseRuns(); ++i) {
     // After a stall of the machine over both moments, the two are told at once.
     const auto [cut, lost, granted] = Undisturbed([this] { return CutOffAndAwaitBoth(); });
     EXPECT_LT(lost, granted);
