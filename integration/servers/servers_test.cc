@@ -4,53 +4,16 @@
 
 #include "integration/servers/servers.h"
 
-#include <unistd.h>
-
-#include <algorithm>
-
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 
 #include "integration/fixtures/client_fixture.h"
 #include "integration/fixtures/ensemble_fixture.h"
 #include "integration/fixtures/raw_client.h"
-#include "integration/servers/command.h"
-#include "testing/local/quorum.h"
-#include "testing/local/work_directory.h"
 
 namespace zkrecipes::servers {
 namespace {
 
-using integration::Eventually;
-
 constexpr absl::Duration kPatience = absl::Seconds(60);
-
-// Members like any others, of which one takes no notice of being resumed.
-class WithADeafMember : public Servers {
- public:
-  WithADeafMember(Servers& real, int deaf) : real_(real), deaf_(deaf) {}
-
-  int size() const override { return real_.size(); }
-  std::string list() const override { return real_.list(); }
-  std::string server(int i) const override { return real_.server(i); }
-  Host host(int i) const override { return real_.host(i); }
-  absl::StatusOr<int> Leader() override { return real_.Leader(); }
-  absl::Status Stop(int i) override { return real_.Stop(i); }
-  absl::Status Kill(int i) override { return real_.Kill(i); }
-  absl::Status Wipe(int i) override { return real_.Wipe(i); }
-  absl::Status Start(int i) override { return real_.Start(i); }
-  absl::Status Pause(int i) override { return real_.Pause(i); }
-  absl::Status Resume(int i) override { return i == deaf_ ? absl::OkStatus() : real_.Resume(i); }
-  absl::Status WaitForAll(absl::Duration timeout) override { return real_.WaitForAll(timeout); }
-  absl::StatusOr<std::vector<std::string>> TransactionLogs(const std::string& to) override {
-    return real_.TransactionLogs(to);
-  }
-
- private:
-  Servers& real_;
-  const int deaf_;
-};
 
 class ServersTest : public integration::EnsembleTest {
  protected:
@@ -59,24 +22,6 @@ class ServersTest : public integration::EnsembleTest {
     EnsembleTest::SetUp();
   }
   bool Answers(int i) { return ensemble().FourLetterWord(i, "ruok").ok(); }
-  // A quorum is enough for a node; the others hear of it a moment later.
-  bool AllHave(const std::string& node) {
-    return integration::Eventually([&] {
-      for (int i = 0; i < members().size(); ++i) {
-        if (!integration::NodeExists(ensemble().server(i), node)) return false;
-      }
-      return true;
-    });
-  }
-  int64_t LogsWith(const std::string& node) {
-    const auto directory = testing::WorkDirectory::MakeTemporary(false);
-    EXPECT_TRUE(directory.ok()) << directory.status();
-    const auto logs = members().TransactionLogs(directory->path());
-    EXPECT_TRUE(logs.ok()) << logs.status();
-    return std::ranges::count_if(*logs, [&](const std::string& log) {
-      return absl::StrContains(testing::ReadFile(log), node);
-    });
-  }
 };
 
 TEST_F(ServersTest, TheOthersGoOnWhenTheLeaderIsKilledAndItComesBack) {
@@ -119,55 +64,6 @@ TEST_F(ServersTest, APausedMemberCanBeKilledAndEveryMemberCanBeDownAtOnce) {
   ASSERT_EQ(Heal(members(), kPatience), absl::OkStatus());
   EXPECT_TRUE(integration::NodeExists(ensemble().server(0), "/before-the-end"));
   EXPECT_FALSE(integration::NodeExists(ensemble().server(0), "/before-the-end-not"));
-}
-
-TEST_F(ServersTest, AMemberThatDoesNotComeBackByItselfIsStartedAgain) {
-  const int leader = Leader();
-  WithADeafMember servers(members(), leader);
-  ASSERT_EQ(servers.Pause(leader), absl::OkStatus());
-  EXPECT_EQ(Heal(servers, absl::Seconds(16)), absl::OkStatus());
-  EXPECT_TRUE(Answers(leader));
-}
-
-TEST_F(ServersTest, AWipedMemberComesBackAndEveryMembersLogsCanBeRead) {
-  ASSERT_TRUE(integration::CreateNode(ensemble().server(0), "/before-the-wipe"));
-  ASSERT_TRUE(AllHave("/before-the-wipe"));
-  const int leader = Leader();
-  ASSERT_EQ(members().Wipe(leader), absl::OkStatus());
-  ASSERT_EQ(members().Wipe(leader), absl::OkStatus()) << "cannot be repeated";
-  EXPECT_TRUE(absl::IsDeadlineExceeded(members().WaitForAll(absl::Milliseconds(100))));
-  ASSERT_EQ(members().Start(leader), absl::OkStatus());
-  ASSERT_EQ(members().WaitForAll(kPatience), absl::OkStatus());
-  ASSERT_TRUE(integration::NodeExists(ensemble().server(leader), "/before-the-wipe"));
-  ASSERT_TRUE(integration::CreateNode(ensemble().server(0), "/after-the-wipe"));
-
-  EXPECT_TRUE(
-      integration::Eventually([&] { return LogsWith("/after-the-wipe") == members().size(); }));
-  EXPECT_TRUE(integration::Eventually([&] {
-    return LogsWith("/before-the-wipe") >= members().size() - 1;
-  })) << "all but the one wiped";
-}
-
-TEST_F(ServersTest, NothingIsLeftWhenAllAreWiped) {
-  ASSERT_TRUE(integration::CreateNode(ensemble().server(0), "/before-all-wipes"));
-  for (int i = 0; i < members().size(); ++i) ASSERT_EQ(members().Wipe(i), absl::OkStatus());
-  ASSERT_EQ(Heal(members(), kPatience), absl::OkStatus());
-  for (int i = 0; i < members().size(); ++i) {
-    EXPECT_FALSE(integration::NodeExists(ensemble().server(i), "/before-all-wipes"));
-  }
-}
-
-TEST_F(ServersTest, AMembersHostIsWhereItListens) {
-  if (geteuid() != 0) GTEST_SKIP() << "only root enters network namespaces";
-  for (int i = 0; i < members().size(); ++i) {
-    const Host host = members().host(i);
-    EXPECT_EQ(RunIn(host.network_namespace, {"ip", "route", "get", host.address}), absl::OkStatus())
-        << host.network_namespace;
-    const auto addresses =
-        Output({"nsenter", "--net=" + host.network_namespace, "ip", "-brief", "-4", "address"});
-    ASSERT_TRUE(addresses.ok()) << addresses.status();
-    EXPECT_NE(addresses->find(host.address + "/"), std::string::npos) << *addresses;
-  }
 }
 
 // ---- how the fixtures read what servers say of themselves ---------------------------------------

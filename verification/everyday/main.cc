@@ -167,7 +167,7 @@ bool Commits(const servers::Host& host, const std::string& list) {
 
 absl::StatusOr<nlohmann::json> Play(Scene& scene, const Options& options,
                                     const faults::Fault& fault) {
-  servers::LocalServers& servers = *scene.stage.servers;
+  servers::Servers& servers = *scene.stage.servers;
   if (auto status = servers::Heal(servers, 2 * kSoon); !status.ok()) return status;
   auto logs = testing::WorkDirectory::MakeTemporary(/*keep=*/false);
   if (!logs.ok()) return logs.status();

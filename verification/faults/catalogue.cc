@@ -29,7 +29,7 @@ absl::Status ForEach(const List& list, Act act) {
 template <auto kMethod>
 absl::Status Do(Arena& arena, const Targets& targets) {
   return ForEach(targets.numbers, [&](int i) {
-    if constexpr (std::is_invocable_v<decltype(kMethod), LocalServers&, int>) {
+    if constexpr (std::is_invocable_v<decltype(kMethod), Servers&, int>) {
       return (arena.servers.*kMethod)(i);
     } else {
       return (arena.clients.*kMethod)(i);
@@ -71,7 +71,7 @@ absl::Status RestartEach(Arena& arena, const Targets& targets) {
 // it is started again, and never writes on behind what it could not write.
 absl::Status FreeAndRestart(Arena& arena, const Targets& targets) {
   absl::Status status = Do<&Servers::Kill>(arena, targets);
-  status.Update(Do<&LocalServers::FreeDisk>(arena, targets));
+  status.Update(Do<&Servers::FreeDisk>(arena, targets));
   status.Update(Do<&Servers::Start>(arena, targets));
   return status;
 }
@@ -215,7 +215,7 @@ constexpr Fault kFaults[] = {
     {"narrow_client", "a client has 2 kB/s, each way",
      Seconds(8), Whom::kAnyClient, Slow<0, 2'000>, Slow<0>},
     {"disk_full", "a server's log has no more room; then it has again, and the server is restarted",
-     Seconds(5), Whom::kAnyMember, Do<&LocalServers::FillDisk>, FreeAndRestart},
+     Seconds(5), Whom::kAnyMember, Do<&Servers::FillDisk>, FreeAndRestart},
     {"slow_fsync", "a server's log takes 400 ms longer for each sync",
      Seconds(8), Whom::kAnyMember, SyncTakes<400>, SyncTakes<0>},
     {"slow_fsync_all", "all servers' logs take 400 ms longer for each sync",

@@ -14,14 +14,12 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
-#include "integration/servers/local_servers.h"
 #include "integration/servers/network.h"
 #include "integration/servers/servers.h"
 
 namespace zkrecipes::faults {
 
 using servers::Host;
-using servers::LocalServers;
 using servers::Network;
 using servers::Servers;
 
@@ -44,7 +42,7 @@ class Clients {
 
 // The servers, hosts and clients that a fault may touch.
 struct Arena {
-  LocalServers& servers;
+  Servers& servers;
   Network& network;
   Clients& clients;
   absl::BitGenRef random;  // whatever a fault chooses, it chooses with this
@@ -53,8 +51,8 @@ struct Arena {
 // Servers on a network that can be disturbed.
 struct Stage {
   std::unique_ptr<Network> network;
-  std::unique_ptr<LocalServers> servers;  // goes before the network
-  std::vector<Host> hosts = {};           // for clients
+  std::unique_ptr<Servers> servers;  // goes before the network
+  std::vector<Host> hosts = {};      // for clients
 };
 
 // Three servers, and so many hosts besides. Blocks until all serve. To be called before any thread

@@ -46,7 +46,7 @@ absl::StatusOr<Stage>& FaultsTest::Made() {
 }
 
 Network& FaultsTest::network() { return *Made()->network; }
-LocalServers& FaultsTest::servers() { return *Made()->servers; }
+Servers& FaultsTest::servers() { return *Made()->servers; }
 
 RecordedClients& FaultsTest::clients() {
   static RecordedClients clients(Made()->hosts);

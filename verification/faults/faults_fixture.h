@@ -54,7 +54,7 @@ class FaultsTest : public ::testing::Test {
   void SetUp() override;
 
   static Network& network();
-  static LocalServers& servers();
+  static Servers& servers();
   static RecordedClients& clients();
   Arena arena() { return {servers(), network(), clients(), random_}; }
   static base::BootTime begun() { return begun_; }  // when Do began its fault

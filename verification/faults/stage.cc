@@ -63,7 +63,7 @@ Targets OneOf(Arena& arena, bool clients) {
 absl::StatusOr<Stage> MakeStage(testing::LocalEnsembleOptions options, int hosts) {
   auto network = Network::Make();
   if (!network.ok()) return network.status();
-  auto servers = LocalServers::Launch(**network, std::move(options));
+  auto servers = Servers::Launch(**network, std::move(options));
   if (!servers.ok()) return servers.status();
   Stage stage{*std::move(network), *std::move(servers)};
   while (hosts-- > 0) {
