@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 
 #include <algorithm>
-#include <iostream>
 #include <set>
 #include <string>
 
@@ -21,7 +20,6 @@ namespace zkrecipes::integration {
 namespace {
 
 using nlohmann::json;
-using ::testing::Contains;
 using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -30,10 +28,13 @@ using ::testing::Not;
 
 constexpr char kGuid[] = "1b4e28ba-2fa1-41d2-883f-0016d3cca427";
 
+// Also beside what looks like a mess: children that are no contenders, two dialects, two recipes.
 TEST_F(ZkrDoctorTest, FindsNothingToDoInAHealthyQueue) {
   const Lease held = Acquired(other());
-  const Pending waiter(other(), node_path());
-  ASSERT_TRUE(AwaitQueue(2));
+  Plant("config", zk::CreateMode::kPersistent);
+  Plant("leases", zk::CreateMode::kPersistent);
+  Plant("2b4e28ba2fa141d2883f0016d3cca427__lock__", zk::CreateMode::kEphemeralSequential);
+  Plant("_c_3b4e28ba-2fa1-41d2-883f-0016d3cca427-latch-", zk::CreateMode::kEphemeralSequential);
   const Report report = ExamineQueue();
   EXPECT_EQ(report.status, 0) << report.all;
   EXPECT_THAT(report.findings, IsEmpty());
@@ -42,29 +43,8 @@ TEST_F(ZkrDoctorTest, FindsNothingToDoInAHealthyQueue) {
   EXPECT_EQ(report.all["session"]["granted_ms"], 10'000);
   EXPECT_EQ(report.all["session"]["tick_ms"], 500);
   EXPECT_EQ(report.all["session"]["sync_limit_ms"], 3000);
-  EXPECT_EQ(report.all["path"]["contenders"], 2);
-  EXPECT_EQ(report.all["path"]["may_contend"], true);
-}
-
-TEST_F(ZkrDoctorTest, TellsPeopleInAHundredColumns) {
-  Plant(absl::StrCat("_c_", kGuid, "-lock-0000000000"), zk::CreateMode::kPersistent);
-  auto zkr = Start({"doctor", node_path()});
-  EXPECT_EQ(zkr->Wait(), 1);
-  EXPECT_THAT(zkr->Out(), ContainsRegex("  leader +10s"));
-  EXPECT_THAT(zkr->Out(), HasSubstr("FINDING   " + node_path() + ":"));
-  EXPECT_THAT(zkr->Out(), HasSubstr("\n1 finding\n"));
-  EXPECT_THAT(zkr->Err(), IsEmpty());
-}
-
-// What is not worth waking up for: children that are no contenders, two dialects, two recipes.
-TEST_F(ZkrDoctorTest, SaysNothingOfWhatKeepsNoLockFromAnyone) {
-  Plant("config", zk::CreateMode::kPersistent);
-  Plant("leases", zk::CreateMode::kPersistent);
-  Plant("2b4e28ba2fa141d2883f0016d3cca427__lock__", zk::CreateMode::kEphemeralSequential);
-  Plant("_c_3b4e28ba-2fa1-41d2-883f-0016d3cca427-latch-", zk::CreateMode::kEphemeralSequential);
-  const Report report = ExamineQueue();
-  EXPECT_EQ(report.status, 0) << report.all;
-  EXPECT_EQ(report.all["path"]["contenders"], 2);
+  EXPECT_EQ(report.all["path"]["contenders"], 3);
+  EXPECT_EQ(report.all["path"]["numbers_used"], 5) << "derived from a Stat";
 }
 
 TEST_F(ZkrDoctorTest, NeedsNoPath) {
@@ -76,29 +56,17 @@ TEST_F(ZkrDoctorTest, NeedsNoPath) {
   EXPECT_EQ(absent.all["path"]["exists"], false);
 }
 
-// The counter is not in any answer: it is derived from a Stat.
-TEST_F(ZkrDoctorTest, CountsTheNumbersThatWereUsed) {
-  for (int i = 0; i < 5; ++i) {
-    const auto made =
-        session_->Do(zk::Create{Child("n-"), "", zk::CreateMode::kEphemeralSequential});
-    EXPECT_THAT(made.path, ::testing::EndsWith(absl::StrCat("n-000000000", i)));
-    if (i >= 3) continue;
-    EXPECT_EQ(session_->Do(zk::Delete{made.path}).code, zk::Code::kOk);
-  }
-  EXPECT_EQ(ExamineQueue().all["path"]["numbers_used"], 5);
-}
-
-TEST_F(ZkrDoctorTest, FindsAContenderThatNoSessionOwns) {
+TEST_F(ZkrDoctorTest, FindsOrphansAndTellsPeople) {
   Plant(absl::StrCat("_c_", kGuid, "-lock-0000000000"), zk::CreateMode::kPersistent);
-  const Report report = ExamineQueue();
-  EXPECT_EQ(report.status, 1);
-  EXPECT_THAT(report.findings, ElementsAre("orphan-persistent"));
-}
-
-TEST_F(ZkrDoctorTest, FindsTwoNodesOfOneContender) {
+  EXPECT_THAT(ExamineQueue().findings, ElementsAre("orphan-persistent"));
   Plant(absl::StrCat("_c_", kGuid, "-lock-"), zk::CreateMode::kEphemeralSequential);
   Plant(absl::StrCat("_c_", kGuid, "-lock-"), zk::CreateMode::kEphemeralSequential);
-  EXPECT_THAT(ExamineQueue().findings, ElementsAre("orphan-twin"));
+  auto zkr = Start({"doctor", node_path()});
+  EXPECT_EQ(zkr->Wait(), 1);
+  EXPECT_THAT(zkr->Out(), ContainsRegex("  leader +10s"));
+  EXPECT_THAT(zkr->Out(), HasSubstr("FINDING   " + node_path() + ":"));
+  EXPECT_THAT(zkr->Out(), HasSubstr("\n2 findings\n"));
+  EXPECT_THAT(zkr->Err(), IsEmpty());
 }
 
 TEST_F(ZkrDoctorTest, FindsAContenderWhoseProcessIsGone) {
@@ -110,28 +78,6 @@ TEST_F(ZkrDoctorTest, FindsAContenderWhoseProcessIsGone) {
   Plant(absl::StrCat("_c_", kGuid, "-lock-"), zk::CreateMode::kEphemeralSequential,
         json({{"host", host}, {"pid", gone}}).dump());
   EXPECT_THAT(ExamineQueue().findings, ElementsAre("orphan-process"));
-}
-
-TEST_F(ZkrDoctorTest, FindsWhatAnAclForbidsThisClient) {
-  RawSession administrator(servers().substr(0, servers().find(',')));
-  ASSERT_EQ(administrator.SetPermissions(node_path(), 1 | 4 | 16), 0);
-  const Report report = ExamineQueue();
-  EXPECT_EQ(report.status, 1);
-  EXPECT_THAT(report.findings, ElementsAre("acl-lacks"));
-  ASSERT_EQ(administrator.SetPermissions(node_path(), 4 | 8), 0);
-  auto zkr = StartDoctor({node_path()});
-  EXPECT_EQ(zkr->Wait(), 77);
-  EXPECT_THAT(zkr->Err(), HasSubstr(node_path() + ": its ACL does not let this client read it"));
-  EXPECT_THAT(ReportOf(std::move(zkr)).findings, Contains("acl-lacks"));
-}
-
-TEST_F(ZkrDoctorTest, FindsThatNoPathCanBeMadeWhereItIsMissing) {
-  RawSession administrator(servers().substr(0, servers().find(',')));
-  ASSERT_EQ(administrator.SetPermissions(node_path(), 1 | 16), 0);
-  const Report report = Examine({Child("a/b")});
-  EXPECT_EQ(report.status, 1);
-  EXPECT_THAT(report.findings, ElementsAre("acl-lacks"));
-  EXPECT_EQ(report.all["findings"][0]["about"], node_path());
 }
 
 TEST_F(ZkrDoctorTest, FindsAnOpenParentOfClosedContenders) {
@@ -162,8 +108,10 @@ TEST_F(ZkrDoctorTest, IsContentWithAClosedPathOfItsUsers) {
   ASSERT_EQ(Start({"epoch", "--make", "--digest-file", dir_ / "users"})->Wait(), 0);
   const Report report = Examine({path, "--digest-file", dir_ / "users"});
   EXPECT_EQ(report.status, 0) << report.all;
-  EXPECT_EQ(report.all["path"]["may_contend"], true);
-  EXPECT_EQ(Examine({path}).status, 77);
+  auto stranger = StartDoctor({path});
+  EXPECT_EQ(stranger->Wait(), 77);
+  EXPECT_THAT(stranger->Err(), HasSubstr(path + ": its ACL does not let this client read it"));
+  EXPECT_TRUE(ReportOf(std::move(stranger)).all["path"]["contenders"].is_null());
 }
 
 // A holder that hangs, with waiters behind it: the report says who, since when, from where, whether
@@ -173,13 +121,7 @@ TEST_F(ZkrDoctorTest, ExplainsAStuckLock) {
   const Lease held = Acquired(holder);
   const Pending first(other(), node_path());
   ASSERT_TRUE(AwaitQueue(2));
-  const Pending second(other(), node_path());
-  ASSERT_TRUE(AwaitQueue(3));
-  const absl::Time begin = absl::Now();
-  const Report report = ReportOf(StartDoctor({node_path()}));
-  const absl::Duration took = absl::Now() - begin;
-  EXPECT_LT(took, absl::Seconds(5));
-  std::cout << "  explained in " << absl::FormatDuration(took) << "\n";
+  const Report report = ExamineQueue();
   const json& lock = report.all["lock"];
   ASSERT_EQ(lock["holders"].size(), 1u) << report.all;
   const json& owner = lock["holders"][0];
@@ -189,12 +131,11 @@ TEST_F(ZkrDoctorTest, ExplainsAStuckLock) {
   EXPECT_FALSE(owner["process"].is_null());
   EXPECT_EQ(owner["life"], "alive") << owner;
   EXPECT_THAT(owner["from"].get<std::string>(), HasSubstr("127.0.0.1:"));
-  EXPECT_EQ(lock["waiters"], 2);
-  EXPECT_EQ(lock["next"].size(), 2u);
+  EXPECT_EQ(lock["waiters"], 1);
   std::vector<std::string> free = lock["break"];
   free.erase(free.begin());
   EXPECT_EQ(Start(free)->Wait(), 0);
-  EXPECT_TRUE(AwaitQueue(2));
+  EXPECT_TRUE(AwaitQueue(1));
 }
 
 TEST_F(ZkrDoctorTest, ExplainsALockWhoseHolderIsStopped) {
@@ -232,13 +173,6 @@ TEST_F(ZkrDoctorTest, ExplainsALockWhoseCommandIsStopped) {
   zkr->Signal(SIGTERM);
   zkr->Signal(SIGCONT);
   EXPECT_EQ(zkr->Wait(), 1000 + SIGTERM);
-}
-
-TEST_F(ZkrDoctorTest, FindsASessionNearItsBudget) {
-  for (int i = 0; i < 100; ++i) {
-    Plant(absl::StrCat(std::string(4100, 'x'), i), zk::CreateMode::kEphemeral);
-  }
-  EXPECT_THAT(Examine({}).findings, ElementsAre("session-near-budget"));
 }
 
 // Doctor closes every session that it opens.

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include <gmock/gmock.h>
 
+#include "integration/fixtures/silent_server.h"
 #include "integration/zkr/zkr_fixture.h"
 
 namespace zkrecipes::integration {
@@ -167,6 +168,28 @@ TEST_F(ZkrLockTest, KeepsTheLockAfterASuccessForTheTimeThatWasAsked) {
   // A job that failed may run elsewhere at once, and one that took longer is not prolonged.
   EXPECT_EQ(StartLock("exit 4", {"--at-least", "1h"})->Wait(), 4);
   EXPECT_EQ(StartLock("exit 0", {"--at-least", "1ms"})->Wait(), 0);
+}
+
+// A machine that is short of them refuses what waiting for signals usually takes.
+TEST_F(ZkrLockTest, KeepsTheLockAfterASuccessThoughNoDescriptorCanBeHad) {
+  auto zkr = StartLock(Holding("echo up >&9; " + UntilGo()), {"--at-least", "1h"});
+  ASSERT_TRUE(life_.WaitFor("up"));
+  const rlimit none = {8, 8};  // more are open; poll(2) takes no longer list than that
+  ASSERT_EQ(prlimit(zkr->pid(), RLIMIT_NOFILE, &none, nullptr), 0);
+  Go();
+  ASSERT_TRUE(life_.WaitUntilCut());
+  ExpectBusy({"--try"});
+  EXPECT_TRUE(zkr->IsRunning());
+  zkr->Signal(SIGTERM);
+  EXPECT_EQ(zkr->Wait(), 1000 + SIGTERM);
+}
+
+TEST_F(ZkrLockTest, AShortWaitConnectsPastSilentServersHoweverShortTheSessionTimeout) {
+  const SilentServer one(SilentServer::Queue::kTakesConnections);
+  const SilentServer two(SilentServer::Queue::kTakesConnections);
+  const std::string list = absl::StrCat(one.address(), ",", two.address(), ",", servers());
+  EXPECT_EQ(StartLock("exit 3", {"--servers", list, "--session-timeout", "2s", "-w", "1"})->Wait(),
+            3);
 }
 
 // CMD may catch the signal and succeed: zkr was asked to end all the same.

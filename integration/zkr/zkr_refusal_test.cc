@@ -68,8 +68,15 @@ TEST_F(ZkrRefusalTest, SaysWhoseContendersDoNotSeeIt) {
       node_path() + "/_c_2f9c1d3e-5a77-4c0b-9d4e-0b6b7f0e9a11-__WRIT__0000000009";
   auto curator = Connect();
   ASSERT_EQ(curator->Do(zk::Create{writer, "", zk::CreateMode::kEphemeral}).code, zk::Code::kOk);
-  ExpectRefused({"lock", node_path(), "--status-fd", "3", "--", "echo", "ran"}, 64, "usage",
-                {"-__WRIT__0000000009", "InterProcessReadWriteLock", "docs/interoperability.md"});
+  ExpectRefused(
+      {"lock", node_path(), "--status-fd", "3", "--", "echo", "ran"}, 64, "usage",
+      {"-__WRIT__0000000009", "InterProcessReadWriteLock", "zkr lock --exclusive, or --shared",
+       "or use --beside-blind (docs/interoperability.md)"});
+  const Lease beside = Acquired(other(), node_path() + "-k");
+  const std::string kazoo = node_path() + "-k/2b4e28ba2fa141d2883f0016d3cca427__lock__0000000009";
+  ASSERT_EQ(curator->Do(zk::Create{kazoo, "", zk::CreateMode::kEphemeral}).code, zk::Code::kOk);
+  ExpectRefused({"lock", node_path() + "-k", "--status-fd", "3", "--", "echo", "ran"}, 64, "usage",
+                {"of kazoo's", ": use --dialect kazoo; or use --beside-blind"});
   ExpectRefused({"elect", node_path(), "--candidate", "a", "--status-fd", "3", "--", "echo", "ran"},
                 64, "usage", {"-__WRIT__0000000009"});
   ExpectRefused({"lock", node_path(), "--try", "--beside-blind", "--status-fd", "3", "--", "echo"},
@@ -273,32 +280,37 @@ TEST_F(ZkrRefusalTest, TheManualAndTheCompletionsKnowEveryCommandAndOption) {
     for (const std::string word : {"lock", "break", "exclusive", "cgroup"}) {
       EXPECT_THAT(zkr->Out(), HasSubstr(word)) << what[0];
     }
+    if (what[0] != "man") continue;
+    for (const std::string section : {"\"EXIT STATUS\"", "ENVIRONMENT", "EXAMPLES"}) {
+      EXPECT_THAT(zkr->Out(), HasSubstr("\n.SH " + section + "\n.PP\n"));
+    }
+    // All is filled to the width of the page.
+    EXPECT_THAT(zkr->Out(), ::testing::Not(HasSubstr("\n.nf")));
   }
   EXPECT_EQ(Start({"completion", "fish"})->Wait(), 64);
 }
 
 TEST_F(ZkrRefusalTest, BashCompletesWhatIsTyped) {
-  std::ofstream(dir_ / "file") << "";
   const std::string script =
       "eval \"$(" ZKRECIPES_BIN_DIR
       "/zkr completion bash)\"; "
       "try() { COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _zkr; echo "
       "\"${COMPREPLY[*]}\"; }; "
       "try zkr l; try zkr lock /a --g; try zkr lock /a --guard ''; try zkr ensemble st; "
-      "try zkr completion z; try zkr lock /a -- bas; try zkr --digest-file " +
-      (dir_ / "fi") + "; try zkr lock /a -- cat " + (dir_ / "fi");
+      "try zkr completion z; try zkr lock /a -- bas | head -c3; echo; try zkr --digest-file l; "
+      "try zkr lock /a -- cat l";
   const testing::Answer answer = testing::RunToEnd({"bash", "-c", script});
   EXPECT_THAT(answer.out,
               ::testing::StartsWith(
                   "lock ls\n--grace --guard\nauto cgroup process\nstart stop status\nzsh\nbas"));
-  EXPECT_THAT(answer.out,
-              ::testing::EndsWith("\n" + (dir_ / "file") + "\n" + (dir_ / "file") + "\n"));
+  // Of files, its own completion follows.
+  EXPECT_THAT(answer.out, ::testing::EndsWith("bas\n\n\n"));
 }
 
 // In a terminal of its own: zsh completes only what is typed.
 TEST_F(ZkrRefusalTest, ZshCompletesWhatIsTyped) {
   if (testing::RunToEnd({"zsh", "--version"}).status != 0) GTEST_SKIP() << "there is no zsh";
-  std::ofstream(dir_ / "file") << "";
+  std::ofstream(dir_ / "a file") << "";
   // No other command begins like it.
   const std::string program = dir_ / "zkr-only-here";
   std::ofstream(program) << "";
@@ -316,9 +328,9 @@ TEST_F(ZkrRefusalTest, ZshCompletesWhatIsTyped) {
   const testing::Answer answer =
       testing::RunToEnd({"timeout", "60", "zsh", "-f", "-c", script, "zsh",
                          ZKRECIPES_BIN_DIR "/zkr", program, "zkr ele", "zkr lock /a --guard cg",
-                         "zkr --digest-file " + (dir_ / "fi"), "zkr lock /a -- zkr-onl"});
+                         "zkr --digest-file " + (dir_ / "a"), "zkr lock /a -- zkr-onl"});
   EXPECT_EQ(answer.out, "zkr elect \nzkr lock /a --guard cgroup \nzkr --digest-file " +
-                            (dir_ / "file") + " \nzkr lock /a -- zkr-only-here \n")
+                            (dir_ / "a\\ file") + " \nzkr lock /a -- zkr-only-here \n")
       << answer.err;
 }
 

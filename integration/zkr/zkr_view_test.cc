@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include <gmock/gmock.h>
@@ -105,6 +107,29 @@ TEST_F(ZkrLsTest, WatchesTheQueueUntilItIsInterrupted) {
   EXPECT_THAT(zkr->Err(), IsEmpty());
 }
 
+// A view that shows "held" all through an outage would be believed.
+TEST_F(ZkrLsTest, TellsOfAnOutageAndOfItsEnd) {
+  ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
+  const std::vector<std::string> watch = {"ls", node_path(), "--watch", "--session-timeout", "40s"};
+  auto zkr = Start(testing::Joined({watch, {"--json"}})), text = Start(watch);
+  ASSERT_TRUE(Eventually([&] { return !zkr->Out().empty() && !text->Out().empty(); }));
+  const std::string before = text->Out();
+  for (int i = 0; i < ensemble().size(); ++i) ASSERT_TRUE(members().Pause(i).ok());
+  for (const auto& each : {std::ref(zkr), std::ref(text)}) {
+    EXPECT_TRUE(Eventually(
+        [&] { return absl::StrContains(each.get()->Err(), "no server answers since "); }));
+  }
+  EXPECT_TRUE(Eventually([&] { return absl::EndsWith(zkr->Out(), "\"contenders\":null}\n"); }));
+  auto once = Start({"ls", node_path(), "--session-timeout", "40s", "--log-format", "json"});
+  EXPECT_TRUE(Eventually([&] { return absl::StrContains(once->Err(), "connecting to "); }));
+  ASSERT_TRUE(ensemble().Heal().ok());
+  EXPECT_TRUE(Eventually([&] { return absl::EndsWith(zkr->Out(), "\"contenders\":[]}\n"); }));
+  EXPECT_TRUE(
+      Eventually([&] { return absl::StrContains(text->Err(), "the servers answer again"); }));
+  EXPECT_TRUE(Eventually([&] { return text->Out() == before + before; })) << text->Out();
+  EXPECT_EQ(once->Wait(), 0) << once->Err();
+}
+
 TEST_F(ZkrLsTest, ChecksASequencer) {
   std::optional<Lease> held = Acquired(other());
   const std::string sequencer = held->sequencer().ToString();
@@ -146,6 +171,26 @@ TEST_F(ZkrLsTest, BreaksOneContender) {
   const testing::Answer done = Run({"break", node_path(), "--token", held.token().ToString()});
   EXPECT_EQ(done.status, 0) << done.err;
   EXPECT_TRUE(AwaitQueue(0));
+}
+
+// One transaction made both.
+TEST_F(ZkrLsTest, BreaksNeitherOfTwoContendersWithOneToken) {
+  const std::string guid = "b4e28ba-2fa1-41d2-883f-0016d3cca427-lock-000000000";
+  auto session = Connect();
+  CreateParent(*session);
+  zk::Multi both;
+  for (const std::string n : {"1", "2"}) {
+    both.ops.push_back(
+        zk::Create{node_path() + "/_c_" + n + guid + n, "", zk::CreateMode::kEphemeral});
+  }
+  ASSERT_EQ(session->Do(both).code, zk::Code::kOk);
+  const auto queue = Queue();
+  ASSERT_EQ(queue.size(), 2u);
+  ASSERT_EQ(queue[0].token, queue[1].token);
+  const testing::Answer answer = Run({"break", node_path(), "--token", queue[0].token.ToString()});
+  EXPECT_EQ(answer.status, 1);
+  EXPECT_THAT(answer.err, HasSubstr("2 contenders for " + node_path() + " have the token"));
+  EXPECT_EQ(Queue().size(), 2u);
 }
 
 TEST_F(ZkrLsTest, KnowsNamespacesAndTheDialectOfZkrLock) {

@@ -96,6 +96,34 @@ Exit status: 0 nothing found; 1 something to do; 69 no server grants a session; 
 not be written; 77 PATH may not be read; 64 bad arguments.
 The global options (see `zkr --help`), such as --json, may stand before or after `doctor`.)";
 
+// ---- of the manual page alone --------------------------------------------------------------------
+
+inline constexpr char kExitStatus[] = R"(
+Of lock and elect that of CMD, or 128+n if signal n ended it, unless zkr itself has the last word:
+  0    done; of doctor: nothing was found
+  1    check: it does not hold; break: no contender has that token; doctor: something to do
+  64   bad arguments, or an invalid path
+  69   no ensemble is reachable, or it refuses the session
+  70   the lock was lost while CMD ran
+  71   the output could not be written
+  73   something that comes back is used up: processes, descriptors, sequence numbers
+  75   the lock was not acquired within --try or --wait (--conflict-exit-code changes it)
+  77   permission denied
+  126  CMD cannot be run or guarded
+  127  CMD was not found)";
+
+inline constexpr char kEnvironment[] = R"(
+  ZKR_FENCING_TOKEN, ZKR_FENCING_EPOCH  For CMD: what it passes on to the resources that it writes to
+  ZKR_SEQUENCER  For CMD: what `zkr check` takes
+  ZKR_PATH, ZKR_NODE  For CMD: the lock, and its node)";
+
+inline constexpr char kExamples[] = R"(
+  zkr lock /locks/backup --try -- backup.sh  One machine at a time; the others do without
+  zkr lock /locks/deploy --wait 5m -- deploy.sh  One after the other, in the order of arrival
+  zkr lock /locks/nightly -n -q --at-least 60s -- job.sh  In a crontab of several machines
+  zkr elect /elections/cron --candidate $HOSTNAME -- scheduler  One leader; another takes over
+  zkr doctor /locks/backup  Who holds it, whether the holder lives, and what to do)";
+
 }  // namespace zkrecipes::zkr
 
 #endif  // ZKRECIPES_TOOLS_ZKR_HELP_H_

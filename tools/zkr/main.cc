@@ -21,6 +21,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "tools/zkr/commands/commands.h"
+#include "tools/zkr/commands/health.h"
 #include "tools/zkr/doctor/doctor_command.h"
 #include "tools/zkr/flags.h"
 #include "tools/zkr/help.h"
@@ -340,6 +341,10 @@ class CommandLine {
 }  // namespace zkrecipes::zkr
 
 int main(int argc, char** argv) {
+  // A probe of a zkr that runs: see health.h.
+  if (argc == 2 && std::string(argv[0]) == zkrecipes::zkr::commands::kProbeName) {
+    return zkrecipes::zkr::commands::RunProbe(argv[1]);
+  }
   // Before anything opens a descriptor: it would get the number of a stream that is closed.
   zkrecipes::zkr::supervisor::OccupyStandardStreams();
   // Before anything makes a thread: this may fork.

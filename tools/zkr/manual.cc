@@ -2,12 +2,15 @@
 
 #include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 
 #include "tools/zkr/flags.h"
+#include "tools/zkr/help.h"
 
 namespace zkrecipes::zkr {
 namespace {
@@ -23,6 +26,40 @@ std::string ManualOf(const CLI::Option& option) {
   return absl::StrCat(".TP\n\\fB", Roff(option.get_name(false, true)), "\\fR",
                       type.empty() ? "" : " \\fI" + Roff(type) + "\\fR", "\n",
                       Roff(option.get_description()), "\n");
+}
+
+std::string Tagged(const std::string& tag, const std::string& text) {
+  return absl::StrCat(".TP\n\\fB", Roff(tag), "\\fR\n", Roff(text), "\n");
+}
+
+// A help text, filled again for the page's width. Its tables have lines of "  tag  text".
+std::string HelpOf(const std::string& help) {
+  std::string text;
+  bool table = false;
+  for (const std::string& line : std::vector<std::string>(absl::StrSplit(help, '\n'))) {
+    const std::string words(absl::StripAsciiWhitespace(line));
+    const std::size_t tag_end = words.find("  ");
+    const bool begins = absl::StartsWith(line, "  ") && tag_end != std::string::npos;
+    const bool goes_on = table && absl::StartsWith(line, "  ") && !begins;
+    if (!begins && !goes_on && (table || words.empty())) text += ".PP\n";
+    table = begins || goes_on;
+    if (begins) {
+      text += Tagged(words.substr(0, tag_end), words.substr(words.find_first_not_of(' ', tag_end)));
+    } else if (!words.empty()) {
+      text += Roff(words) + "\n";
+    }
+  }
+  return text;
+}
+
+// Those of CMD, and those that stand for an option.
+std::string EnvironmentOf(const CLI::App& zkr) {
+  std::string text = HelpOf(kEnvironment);
+  for (const CLI::Option* option : zkr.get_options()) {
+    if (option->get_envname().empty()) continue;
+    text += Tagged(option->get_envname(), "The default of " + option->get_name(false, true));
+  }
+  return text;
 }
 
 std::string OptionsOf(const CLI::App& app) {
@@ -41,7 +78,8 @@ std::vector<std::string> ValuesOf(const CLI::Option& option) {
   return values.size() < 2 ? std::vector<std::string>() : values;
 }
 
-constexpr char kFiles[] = "COMPREPLY=($(compgen -f -- \"$cur\")); return";
+// Of files the shell's own completion is better, which follows where there is no word: complete -o.
+constexpr char kFiles[] = "COMPREPLY=(); return";
 
 // The words that may follow in a command: its options, and the values of its argument.
 std::vector<std::string> WordsOf(const CLI::App& app) {
@@ -79,7 +117,6 @@ std::string NamesOf(const CLI::App& app) {
 
 }  // namespace
 
-// Unfilled (.nf): the help texts are wrapped already, and have tables.
 std::string ManualPage(const CLI::App& zkr, const std::string& version) {
   std::string text = absl::StrCat(
       ".TH ZKR 1 \"\" \"zkr ", version, "\"\n.SH NAME\nzkr \\- ", Roff(zkr.get_description()),
@@ -93,10 +130,11 @@ std::string ManualPage(const CLI::App& zkr, const std::string& version) {
                       Roff(sub->get_description()), "\n");
     }
     if (!command->get_footer().empty()) {
-      absl::StrAppend(&text, ".PP\n.nf\n", Roff(command->get_footer()), "\n.fi\n");
+      text += HelpOf(command->get_footer());
     }
   }
-  return text;
+  return absl::StrCat(text, ".SH \"EXIT STATUS\"\n", HelpOf(kExitStatus), ".SH ENVIRONMENT\n",
+                      EnvironmentOf(zkr), ".SH EXAMPLES\n", HelpOf(kExamples));
 }
 
 std::string BashCompletion(const CLI::App& zkr) {

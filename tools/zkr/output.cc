@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "nlohmann/json.hpp"
 
@@ -79,11 +80,11 @@ std::string SessionText(std::int64_t session) {
   return absl::StrFormat("0x%x", static_cast<std::uint64_t>(session));
 }
 
-std::string LocalTimeText(absl::Time time) {
-  return absl::FormatTime("%Y-%m-%d %H:%M:%S", time, absl::LocalTimeZone());
+std::string TimeText(absl::Time time) {
+  return absl::FormatTime("%Y-%m-%d %H:%M:%SZ", time, absl::UTCTimeZone());
 }
 
-std::string UtcTimeText(absl::Time time) {
+std::string JsonTimeText(absl::Time time) {
   return absl::FormatTime(absl::RFC3339_full, time, absl::UTCTimeZone());
 }
 
@@ -91,7 +92,8 @@ std::string Paragraph(const std::string& label, const std::string& text) {
   std::string out;
   std::string line = label + std::string(kIndent - std::min(kIndent, label.size()), ' ');
   bool empty = true;
-  for (absl::string_view word : absl::StrSplit(text, ' ', absl::SkipEmpty())) {
+  const std::string shown = Printable(text, std::string::npos);
+  for (absl::string_view word : absl::StrSplit(shown, ' ', absl::SkipEmpty())) {
     // A word that is longer than a line stays whole: a path must be fit to be copied.
     if (!empty && line.size() + 1 + word.size() > kLineWidth) {
       absl::StrAppend(&out, line, "\n");
@@ -132,7 +134,7 @@ ordered_json ContenderJson(const ContenderInfo& c) {
           {"session", known(SessionText(c.session))},
           {"owner", known(OwnerJson(c.owner))},
           {"dialect", c.dialect == NameDialect::kKazoo ? "kazoo" : "curator"},
-          {"since", known(UtcTimeText(c.since))}};
+          {"since", known(JsonTimeText(c.since))}};
 }
 
 std::string QueueText(const std::vector<ContenderInfo>& queue) {
@@ -142,15 +144,29 @@ std::string QueueText(const std::vector<ContenderInfo>& queue) {
     const auto known = [&c](const std::string& text) { return IsRead(c) ? text : "unknown"; };
     rows.push_back({absl::StrCat(c.position), ToString(c.mode), StateText(c),
                     known(c.token.ToString()), known(OwnerText(c.owner)),
-                    known(SessionText(c.session)), known(LocalTimeText(c.since)), c.node});
+                    known(SessionText(c.session)), known(TimeText(c.since)), c.node});
   }
   return FormatTable(rows);
 }
 
-std::string QueueJson(const std::string& path, const std::vector<ContenderInfo>& queue) {
-  ordered_json contenders = ordered_json::array();
-  for (const ContenderInfo& c : queue) contenders.push_back(ContenderJson(c));
+std::string QueueJson(const std::string& path,
+                      const std::optional<std::vector<ContenderInfo>>& queue) {
+  ordered_json contenders;
+  if (queue) contenders = ordered_json::array();
+  for (const ContenderInfo& c : queue.value_or(std::vector<ContenderInfo>())) {
+    contenders.push_back(ContenderJson(c));
+  }
   return JsonLine({{"path", path}, {"contenders", std::move(contenders)}});
+}
+
+std::string OnScreen(const std::string& text, std::size_t rows) {
+  // One row for the cursor, one for what stderr says of an outage, one for what is left out.
+  const std::size_t most = std::max<std::size_t>(rows, 5) - 3;
+  std::vector<absl::string_view> lines = absl::StrSplit(text, '\n', absl::SkipEmpty());
+  const std::size_t more = lines.size() - std::min(lines.size(), most);
+  lines.resize(lines.size() - more);
+  return absl::StrCat(absl::StrJoin(lines, "\n"), "\n",
+                      more == 0 ? "" : absl::StrCat("... and ", more, " more\n"));
 }
 
 std::string OwnerText(const OwnerInfo& owner) {
@@ -174,7 +190,7 @@ std::string CheckedText(const std::string& sequencer, bool holds, bool json) {
 }
 
 std::string LogJson(absl::Time time, const std::string& message, const std::string& code) {
-  return JsonLine({{"time", UtcTimeText(time)},
+  return JsonLine({{"time", JsonTimeText(time)},
                    {"message", message},
                    // Always there, so that every line has the same fields.
                    {"code", code.empty() ? ordered_json() : ordered_json(code)}});

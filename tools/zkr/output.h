@@ -3,6 +3,7 @@
 #ifndef ZKRECIPES_TOOLS_ZKR_OUTPUT_H_
 #define ZKRECIPES_TOOLS_ZKR_OUTPUT_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -23,7 +24,13 @@ namespace zkrecipes::zkr {
 // that are not UTF-8 are replaced. Every text ends with a newline.
 
 std::string QueueText(const std::vector<ContenderInfo>& queue);
-std::string QueueJson(const std::string& path, const std::vector<ContenderInfo>& queue);
+// nullopt: unknown, as the servers do not answer; in JSON null.
+std::string QueueJson(const std::string& path,
+                      const std::optional<std::vector<ContenderInfo>>& queue);
+
+// `text` for a terminal of so many rows: its beginning, where the holders are, with the number of
+// lines that are left out.
+std::string OnScreen(const std::string& text, std::size_t rows);
 nlohmann::ordered_json ContenderJson(const ContenderInfo& c);
 
 // Whether this client may read the contender's node. If not, token, session, owner and time are
@@ -41,14 +48,15 @@ std::string Printable(absl::string_view text, std::size_t widest = 72);
 // "0x3000100e01d0000".
 std::string SessionText(std::int64_t session);
 
-// "2026-11-24 13:06:57", in this machine's time zone; for JSON with its offset, in UTC.
-std::string LocalTimeText(absl::Time time);
-std::string UtcTimeText(absl::Time time);
+// "2026-11-24 13:06:57Z": all times are in UTC, as the logs of servers on several machines are.
+std::string TimeText(absl::Time time);
+std::string JsonTimeText(absl::Time time);  // "2026-11-24T13:06:57.123+00:00"
 
 // `object` on one line, in ASCII; bytes that are not UTF-8 are replaced.
 std::string JsonLine(const nlohmann::ordered_json& object);
 
-// `label`, then `text` in lines of at most 100 columns that begin below its own beginning.
+// `label`, then `text`, made printable, in lines of at most 100 columns that begin below its own
+// beginning.
 std::string Paragraph(const std::string& label, const std::string& text);
 
 // The output of `zkr lock --hold`: "4294967302 zkr1:exclusive:...", and "lost".

@@ -43,6 +43,21 @@ TEST(Table, CutsWhatIsTooLong) {
   EXPECT_EQ(table.substr(0, table.find('\n')), std::string(72, 'x') + "...  1");
 }
 
+TEST(Queue, IsUnknownWhileNoServerAnswers) {
+  EXPECT_EQ(QueueJson("/q", std::nullopt), "{\"path\":\"/q\",\"contenders\":null}\n");
+  EXPECT_EQ(QueueJson("/q", std::vector<ContenderInfo>()), "{\"path\":\"/q\",\"contenders\":[]}\n");
+}
+
+TEST(Queue, KeepsItsHolderOnAScreenThatIsTooLow) {
+  EXPECT_EQ(OnScreen("head\nheld\n1\n2\n3\n4\n", 24), "head\nheld\n1\n2\n3\n4\n");
+  EXPECT_EQ(OnScreen("head\nheld\n1\n2\n3\n4\n", 7), "head\nheld\n1\n2\n... and 2 more\n");
+  EXPECT_EQ(OnScreen("head\nheld\n1\n2\n", 1), "head\nheld\n... and 2 more\n");
+}
+
+TEST(Paragraph, EscapesWhatCannotBeShown) {
+  EXPECT_EQ(Paragraph("label", "a\x1b b"), "label     a\\x1b b\n");
+}
+
 TEST(LogJson, IsOneObjectOnOneLine) {
   EXPECT_EQ(LogJson(absl::UnixEpoch(), "a\n\"b\"\xff", "UNAVAILABLE"),
             "{\"time\":\"1970-01-01T00:00:00+00:00\",\"message\":\"a\\n\\\"b\\\"\\ufffd\","

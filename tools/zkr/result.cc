@@ -11,6 +11,7 @@
 #include <ctime>
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 
@@ -58,7 +59,18 @@ void Say(absl::string_view message, const std::string& code) {
 
 void Complain(const std::string& message) { Say(message, ""); }
 void Complain(const absl::Status& status) {
-  Say(status.message(), absl::StatusCodeToString(status.code()));
+  // The library names its own options: here they are flags.
+  const std::string message = absl::StrReplaceAll(
+      status.message(),
+      {{"write kazoo's names (NameDialect::kKazoo)", "use --dialect kazoo"},
+       {"write Curator's names with NodeMarker::kLock",
+        "use --dialect curator and neither --shared nor --exclusive (zkr elect: --as-lock)"},
+       {"write Curator's names with NodeMarker::kWriter, or use a ReadWriteLock",
+        "use --dialect curator and zkr lock --exclusive, or --shared"},
+       {"write Curator's names with NodeMarker::kLatch",
+        "use --dialect curator and zkr elect without --as-lock"},
+       {"set beside_blind", "use --beside-blind"}});
+  Say(message, absl::StatusCodeToString(status.code()));
   // The library names ACL and path; how zkr is given other rights is for zkr to say.
   if (ExitCodeFor(status) != kDenied) return;
   Complain("name a user who may: --digest-file FILE or ZKR_DIGEST_FILE, one user:password a line");

@@ -2,6 +2,8 @@
 //
 // `zkr check`, `zkr break`, `zkr epoch` and `zkr ensemble`: one question, one answer.
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 
 #include "testing/local/detached_ensemble.h"
@@ -27,10 +29,20 @@ int RunBreak(const GlobalFlags& global, const BreakFlags& flags) {
   if (const absl::Status checked = CheckPath(flags.path); !checked.ok()) return Refuse(checked);
   const auto client = Connect(global);
   if (!client.ok()) return Refuse(client.status());
+  const FencingToken token(flags.token);
+  const WaitOptions wait{global.session_timeout};
+  // One transaction of another library's client gives all its nodes one czxid.
+  const auto queue = ListContenders(**client, flags.path, wait);
+  if (!queue.ok()) return Refuse(queue.status());
+  const auto same = std::ranges::count(*queue, token, &ContenderInfo::token);
+  if (same > 1 && flags.token > 0) {
+    Complain(absl::StrCat(same, " contenders for ", flags.path, " have the token ", flags.token,
+                          ": none was deleted. Delete the node that is meant by its name"));
+    return kNo;
+  }
   // Only the node whose token was named is deleted: the holder that the user saw, not its
   // successor.
-  const absl::Status broken =
-      BreakContender(**client, flags.path, FencingToken(flags.token), {global.session_timeout});
+  const absl::Status broken = BreakContender(**client, flags.path, token, wait);
   if (absl::IsNotFound(broken)) {
     Complain(broken);
     return kNo;

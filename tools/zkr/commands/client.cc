@@ -11,6 +11,7 @@
 #include "lib/queue/call/ask.h"
 #include "lib/session/client/client_core.h"
 #include "lib/zk/seam/path.h"
+#include "tools/zkr/commands/narrator.h"
 
 namespace zkrecipes::zkr::commands {
 
@@ -28,6 +29,10 @@ absl::StatusOr<std::shared_ptr<Client>> Connect(const GlobalFlags& flags, std::s
   // (docs/security.md).
   options.digest_credentials = flags.users;
   if (UsesTls(flags)) options.tls = flags.tls;
+  // It ends with this scope, so "connecting" is never said of a client that is connected.
+  const Late teller(flags, [&flags](const std::stop_token&) {
+    Complain(absl::StrCat("connecting to ", flags.servers));
+  });
   return Client::Connect(std::move(options),
                          {wait.value_or(flags.session_timeout), std::move(cancel)});
 }

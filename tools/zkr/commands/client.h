@@ -20,7 +20,8 @@
 
 namespace zkrecipes::zkr::commands {
 
-// A session with the ensemble that the flags name, within `wait` or else the session timeout.
+// A session with the ensemble that the flags name, within `wait` or else the session timeout. Says
+// on stderr that it is connecting if that lasts: see narrator.h.
 // Errors: those of Client::Connect, and InvalidArgument if no servers are named.
 absl::StatusOr<std::shared_ptr<Client>> Connect(const GlobalFlags& flags,
                                                 std::stop_token cancel = {},

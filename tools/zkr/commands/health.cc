@@ -2,14 +2,15 @@
 
 #include "tools/zkr/commands/health.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstring>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -18,58 +19,34 @@
 #include "tools/zkr/result.h"
 #include "tools/zkr/supervisor/interruption.h"
 #include "tools/zkr/supervisor/process.h"
+#include "tools/zkr/supervisor/signals.h"
 
 namespace zkrecipes::zkr::commands {
 namespace {
 
 std::int64_t NowInNs() { return absl::ToInt64Nanoseconds(base::BootNow().since_boot()); }
 
-// The arguments of one posix_spawn.
-class Spawn {
- public:
-  Spawn() {
-    posix_spawn_file_actions_init(&actions_);
-    posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    // CMD's descriptors are none of the probe's; stderr stays, for what it complains of.
-    posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1);
-    posix_spawnattr_init(&attributes_);
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawnattr_setsigmask(&attributes_, &none);
-    posix_spawnattr_setsigdefault(&attributes_, &all);
-    // A group of its own, so that all that it starts can be killed with it.
-    posix_spawnattr_setpgroup(&attributes_, 0);
-    posix_spawnattr_setflags(
-        &attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+// An errno, or 0.
+int Start(const Health::Options& options, pid_t& pid) {
+  std::vector<char*> environment;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    environment.push_back(*variable);
   }
-  ~Spawn() {
-    posix_spawnattr_destroy(&attributes_);
-    posix_spawn_file_actions_destroy(&actions_);
+  for (const std::string& variable : options.environment) {
+    environment.push_back(const_cast<char*>(variable.c_str()));
   }
-  Spawn(const Spawn&) = delete;
-  Spawn& operator=(const Spawn&) = delete;
-
-  // An errno, or 0.
-  int Shell(const std::string& command, const std::vector<std::string>& added, pid_t& pid) const {
-    std::vector<char*> environment;
-    for (char** variable = environ; *variable != nullptr; ++variable) {
-      environment.push_back(*variable);
-    }
-    for (const std::string& variable : added) {
-      environment.push_back(const_cast<char*>(variable.c_str()));
-    }
-    environment.push_back(nullptr);
-    const char* const words[] = {"sh", "-c", command.c_str(), nullptr};
-    return posix_spawn(&pid, "/bin/sh", &actions_, &attributes_, const_cast<char**>(words),
-                       environment.data());
-  }
-
- private:
-  posix_spawn_file_actions_t actions_;
-  posix_spawnattr_t attributes_;
-};
+  environment.push_back(nullptr);
+  const char* const words[] = {kProbeName, options.command.c_str(), nullptr};
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  // A group of its own: the terminal's signals are for CMD.
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  const int error = posix_spawn(&pid, options.zkr.c_str(), nullptr, &attributes,
+                                const_cast<char**>(words), environment.data());
+  posix_spawnattr_destroy(&attributes);
+  return error;
+}
 
 // False if `end` comes first.
 bool Wait(int fd, const supervisor::LossWatch& end, absl::Duration at_most) {
@@ -83,32 +60,67 @@ bool Wait(int fd, const supervisor::LossWatch& end, absl::Duration at_most) {
 std::string RunOnce(const Health::Options& options, const supervisor::LossWatch& end,
                     absl::Duration at_most) {
   pid_t pid = 0;
-  const int error = Spawn().Shell(options.command, options.environment, pid);
+  const int error = Start(options, pid);
   if (error != 0) return absl::StrCat("cannot be run: ", std::strerror(error));
   const base::BootTime began = base::BootNow();
   (void)Wait(supervisor::OpenProcess(pid).get(), end, at_most);
   siginfo_t ended = {};
-  // WNOWAIT leaves the zombie: its group cannot become another process's before the kill below.
+  // WNOWAIT leaves the zombie: its pid cannot become another process's before the signals below.
   waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT);
-  kill(-pid, SIGKILL);  // also what it has left behind
+  kill(pid, SIGTERM);
+  kill(pid, SIGCONT);
   int status = 0;
   waitpid(pid, &status, 0);
   if (ended.si_pid == 0) {
     const absl::Duration waited = absl::Trunc(base::BootNow() - began, absl::Milliseconds(1));
     return absl::StrCat("gave no answer in ", absl::FormatDuration(waited));
   }
-  if (WIFSIGNALED(status)) return absl::StrCat("died of signal ", WTERMSIG(status));
-  if (WEXITSTATUS(status) == 0) return "";
-  return absl::StrCat("failed with exit status ", WEXITSTATUS(status));
+  const int result = WIFSIGNALED(status) ? kSignalBase + WTERMSIG(status) : WEXITSTATUS(status);
+  if (result == 0) return "";
+  if (result > kSignalBase) return absl::StrCat("died of signal ", result - kSignalBase);
+  return absl::StrCat("failed with exit status ", result);
 }
 
 }  // namespace
 
+int RunProbe(std::string command) {
+  const sigset_t awaited = supervisor::SignalSet({SIGCHLD, SIGTERM});
+  sigprocmask(SIG_BLOCK, &awaited, nullptr);
+  // CMD's descriptors are none of the probe's; stderr stays, for what it complains of.
+  supervisor::DetachStandardStreams({STDIN_FILENO, STDOUT_FILENO});
+  close_range(STDERR_FILENO + 1, ~0U, 0);
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  // It asks for zkr's end, which may have come already: the parent is another one then.
+  const pid_t zkr = getppid();
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  supervisor::NameThisProcess(kProbeName);
+  const pid_t shell = fork();
+  if (shell == 0) {
+    const sigset_t none = supervisor::SignalSet({});
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+    _exit(kNotFound);
+  }
+  int status = shell > 0 ? 0 : kExhausted << 8;
+  for (bool ended = shell < 0; !ended && getppid() == zkr;) {
+    // SIGTERM: it has taken too long.
+    if (sigwaitinfo(&awaited, nullptr) == SIGTERM) break;
+    pid_t reaped = 0;
+    for (int its = 0; (reaped = waitpid(-1, &its, WNOHANG)) > 0;) {
+      if (reaped == shell) ended = true, status = its;
+    }
+  }
+  supervisor::KillTree(supervisor::Cgroup(), base::BootNow() + absl::Seconds(1));
+  return WIFSIGNALED(status) ? kSignalBase + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
 Health::Health(Options options, std::function<void()> succeeded)
-    : options_(std::move(options)),
-      succeeded_(std::move(succeeded)),
-      last_ns_(NowInNs()),
-      thread_([this](const std::stop_token& end) { Run(end); }) {}
+    : options_(std::move(options)), succeeded_(std::move(succeeded)), last_ns_(NowInNs()) {
+  try {
+    thread_ = std::jthread([this](const std::stop_token& end) { Run(end); });
+  } catch (const std::system_error&) {  // out of threads: valid() says so
+  }
+}
 
 bool Health::InDoubt() const {
   return absl::Nanoseconds(NowInNs() - last_ns_.load()) > options_.alive_within / 2;

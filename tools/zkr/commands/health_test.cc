@@ -15,12 +15,14 @@
 namespace zkrecipes::zkr::commands {
 namespace {
 
-constexpr absl::Duration kSoon = absl::Milliseconds(40);
+constexpr absl::Duration kSoon = absl::Milliseconds(400);
+constexpr char kZkr[] = ZKRECIPES_BIN_DIR "/zkr";
 
 // Waits for the first success.
 bool Succeeds(const std::string& command, base::BootTime until = base::BootTime::InfiniteFuture()) {
   base::OneShot<bool> succeeded;
-  const Health health({command, {"ZKR_PATH=/q"}, kSoon}, [&succeeded] { succeeded.Set(true); });
+  const Health health({command, {"ZKR_PATH=/q"}, kSoon, kZkr},
+                      [&succeeded] { succeeded.Set(true); });
   return succeeded.Take(until).has_value();
 }
 
@@ -38,17 +40,18 @@ TEST(HealthTest, ACommandHasNeitherInputNorStrangeDescriptorsNorBlockedSignals) 
 
 TEST(HealthTest, WithoutASuccessIsInDoubtAfterHalfOfTheTime) {
   for (const char* command : {"false", "exec sleep 1000", "kill -9 $$", "sleep 1000 & wait"}) {
-    const Health health({command, {}, kSoon}, [] {});
+    const Health health({command, {}, kSoon, kZkr}, [] {});
     while (!health.InDoubt()) std::this_thread::yield();
   }
 }
 
+// Also what has a session of its own, and no parent any more.
 TEST(HealthTest, WhatARunLeavesBehindIsKilled) {
   const supervisor::Pipe pipe =
       supervisor::ClosingPipe();  // stderr is the one stream that a run keeps
   const int err = dup(STDERR_FILENO);
   dup2(pipe.write_end.get(), STDERR_FILENO);
-  EXPECT_TRUE(Succeeds("sleep 1000 & true"));
+  EXPECT_TRUE(Succeeds("sleep 1000 & setsid sleep 1000 & (setsid sleep 1000 &) ; true"));
   dup2(err, STDERR_FILENO);
   close(err);
   const_cast<supervisor::Pipe&>(pipe).write_end = base::UniqueFd();

@@ -76,11 +76,6 @@ Ended HoldAndRun(const CommandFlags& flags, const std::string& held, bool again,
 
 absl::Status Join(const GlobalFlags& global, std::stop_token cancel, Holding& holding,
                   std::optional<absl::Duration> at_most) {
-  const Late teller(global, [&global](const std::stop_token&) {
-    Complain(absl::StrCat("connecting to ", global.servers));
-  });
-  // The notice above ends with this scope, so "connecting" is never said of a client that is
-  // connected.
   auto client = Connect(global, std::move(cancel), at_most);
   if (!client.ok()) return client.status();
   holding.client = *std::move(client);
@@ -97,6 +92,11 @@ supervisor::Outcome RunCommand(supervisor::Supervisor& supervisor, const Command
     (void)lease.StillAlive();  // the grant may be a while ago
     health.emplace(Health::Options{flags.probe, environment, flags.alive_within},
                    [&lease] { (void)lease.StillAlive(); });
+    // Unprobed, CMD would be ended for the doubt: as where it cannot be run for a shortage.
+    if (!health->valid()) {
+      Complain("cannot run the probe: no thread can be had");
+      return {.end = supervisor::Outcome::End::kNotRun, .code = EAGAIN};
+    }
   }
   const supervisor::Outcome outcome =
       supervisor.Run({.environment = environment,

@@ -58,9 +58,9 @@ absl::Status Take(const GlobalFlags& global, const LockFlags& flags, const std::
   // A short wait is about the lock, not about what connecting takes: a server that is silent uses
   // up a third of the session timeout, or a second, before the next one is tried.
   const absl::Duration most = global.session_timeout;
-  const absl::Duration enough = std::clamp(most / 2, absl::Seconds(1), absl::Seconds(10));
-  const absl::Duration connecting =
-      flags.try_only ? most : std::min(most, std::max(flags.wait, enough));
+  const bool short_wait = !flags.try_only && flags.wait < most;
+  const absl::Duration enough = std::clamp(most / 2, absl::Seconds(3), absl::Seconds(10));
+  const absl::Duration connecting = short_wait ? std::max(flags.wait, enough) : most;
   if (absl::Status joined = Join(global, cancel, holding, connecting); !joined.ok()) return joined;
   const std::string& path = flags.command.path;
   // Asked before the node is made: a loop of refused attempts would use up the numbers that are
@@ -109,31 +109,6 @@ std::optional<Ended> TakeLock(const GlobalFlags& global, const LockFlags& flags,
   return Ended{ResultOf(taken, flags.conflict_exit_code), later};
 }
 
-// False at the end of stdin.
-bool ReadAndForget() {
-  char bytes[4096];
-  const ssize_t got = read(STDIN_FILENO, bytes, sizeof(bytes));
-  return got > 0 || (got < 0 && (errno == EINTR || errno == EAGAIN));
-}
-
-// Until stdin ends (`input`, -1: it does not matter), `until` comes, a signal does, which is
-// returned, or the lease is lost. `beat`: how often the lease hears that work goes on.
-int WaitForTheEnd(const Lease& lease, int input, BootTime until, absl::Duration beat) {
-  return WaitInterruptibly([&](const std::stop_token& cancel) {
-           const supervisor::LossWatch lost(lease.ended()), cancelled(cancel);
-           pollfd fds[] = {{input, POLLIN, 0}, {lost.fd(), POLLIN, 0}, {cancelled.fd(), POLLIN, 0}};
-           while (fds[1].revents == 0 && fds[2].revents == 0 && BootNow() < until) {
-             (void)lease.StillAlive();
-             const auto ms = absl::ToInt64Milliseconds(
-                 std::clamp(until - BootNow(), absl::ZeroDuration(), beat));
-             const bool ready = poll(fds, 3, static_cast<int>(ms) + 1) > 0;
-             if (ready && fds[0].revents != 0 && !ReadAndForget()) break;
-           }
-           return absl::OkStatus();
-         })
-      .signal;
-}
-
 // Keeps the lock after a CMD that succeeded, unless zkr was asked to end while it ran: see
 // --at-least. A signal that ends that; 0: none.
 int Keep(const LockFlags& flags, const supervisor::Outcome& outcome, BootTime granted,
@@ -142,8 +117,13 @@ int Keep(const LockFlags& flags, const supervisor::Outcome& outcome, BootTime gr
   const BootTime until = granted + flags.at_least;
   const bool to_end = outcome.lost || outcome.asked_to_end || outcome.later != 0;
   if (!succeeded || to_end || BootNow() >= until) return 0;
-  const int signal = WaitForTheEnd(*holding.lease, -1, until,
-                                   std::min(flags.command.alive_within / 4, absl::Seconds(10)));
+  // With neither a thread nor a descriptor of its own: a machine that is short of them must not let
+  // the lock go early.
+  int signal = 0;
+  while (signal == 0 && BootNow() < until && holding.lease->state() != Lease::State::kLost) {
+    (void)holding.lease->StillAlive();
+    signal = supervisor::AwaitSignal(std::min(until - BootNow(), absl::Milliseconds(100)));
+  }
   holding.in_a_hurry |= signal != 0;
   return signal;
 }
@@ -163,6 +143,28 @@ Ended LockAndRun(const GlobalFlags& global, const LockFlags& flags,
 
 // ---- --hold: a lock without a command, for a script that holds our stdin -----------------------
 
+// False at the end of stdin.
+bool ReadAndForget() {
+  char bytes[4096];
+  const ssize_t got = read(STDIN_FILENO, bytes, sizeof(bytes));
+  return got > 0 || (got < 0 && (errno == EINTR || errno == EAGAIN));
+}
+
+// Until stdin ends, the lease is lost, or a signal comes, which is returned.
+int WaitForTheEnd(const Lease& lease) {
+  return WaitInterruptibly([&](const std::stop_token& cancel) {
+           const supervisor::LossWatch lost(lease.ended()), cancelled(cancel);
+           pollfd fds[] = {
+               {STDIN_FILENO, POLLIN, 0}, {lost.fd(), POLLIN, 0}, {cancelled.fd(), POLLIN, 0}};
+           while (fds[1].revents == 0 && fds[2].revents == 0) {
+             const bool ready = poll(fds, 3, -1) > 0;
+             if (ready && fds[0].revents != 0 && !ReadAndForget()) break;
+           }
+           return absl::OkStatus();
+         })
+      .signal;
+}
+
 Ended HoldToTheEnd(const GlobalFlags& global, const LockFlags& flags) {
   Holding holding;
   if (auto ended = TakeLock(global, flags, holding)) return *ended;
@@ -172,7 +174,7 @@ Ended HoldToTheEnd(const GlobalFlags& global, const LockFlags& flags) {
   if (!Print(HeldText(lease.sequencer(), global.json))) result.status = kInternal;
   int signal = 0;
   if (result.status == kDone) {
-    signal = WaitForTheEnd(lease, STDIN_FILENO, BootTime::InfiniteFuture(), absl::Minutes(1));
+    signal = WaitForTheEnd(lease);
   }
   const bool lost = lease.state() == Lease::State::kLost;
   if (lost) {

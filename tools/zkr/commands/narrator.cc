@@ -83,7 +83,7 @@ std::string WhyItWaits(const std::string& path, const std::vector<ContenderInfo>
   const ContenderInfo& holder = queue.front();
   return absl::StrCat("waiting for ", path, ": ", own - queue.begin(), " in front, the next is ",
                       Printable(OwnerText((own - 1)->owner)), "; held by ",
-                      Printable(OwnerText(holder.owner)), " since ", LocalTimeText(holder.since));
+                      Printable(OwnerText(holder.owner)), " since ", TimeText(holder.since));
 }
 
 Late NoticeOfWait(const GlobalFlags& flags, std::shared_ptr<Client> client,

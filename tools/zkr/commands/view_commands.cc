@@ -4,8 +4,10 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <functional>
@@ -13,11 +15,14 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 
 #include "tools/zkr/commands/client.h"
 #include "tools/zkr/commands/commands.h"
+#include "tools/zkr/commands/narrator.h"
 #include "tools/zkr/output.h"
 #include "tools/zkr/supervisor/interruption.h"
 #include "tools/zkr/supervisor/signals.h"
@@ -57,36 +62,80 @@ int Show(const GlobalFlags& global, const std::string& path, const Queue& queue)
   return kDone;
 }
 
-// On a terminal each view takes the place of the one before.
+// On a terminal each view takes the place of the one before, and lines are cut at its edge, so that
+// the holder stays on it.
 std::string View(const GlobalFlags& global, const std::string& path, const Queue& queue) {
   if (global.json) return QueueJson(path, queue);
-  // A terminal is cleared first; in a file or a pipe the views are kept apart by an empty line.
   const std::string text =
       queue.empty() ? absl::StrCat("nobody holds or waits for ", path, "\n") : QueueText(queue);
-  return isatty(STDOUT_FILENO) != 0 ? "\x1b[H\x1b[2J" + text : text + "\n";
+  // In a file or a pipe the views are kept apart by an empty line.
+  if (isatty(STDOUT_FILENO) == 0) return text + "\n";
+  winsize screen = {};
+  ioctl(STDOUT_FILENO, TIOCGWINSZ, &screen);
+  return absl::StrCat("\x1b[H\x1b[2J\x1b[?7l",
+                      OnScreen(text, screen.ws_row == 0 ? 24 : screen.ws_row), "\x1b[?7h");
 }
 
-// Shows every change that it sees, looking once a second, until a signal or its output's end.
-int Watch(const GlobalFlags& global, const std::string& path, Client& client,
-          const std::stop_token& cancel) {
-  const supervisor::LossWatch cancelled(cancel);
-  std::string last;
-  for (pollfd fds[] = {{cancelled.fd(), POLLIN, 0}, {STDOUT_FILENO, 0, 0}};
-       fds[0].revents == 0 && fds[1].revents == 0; poll(fds, 2, 1000)) {
-    const auto queue = ListContenders(client, path, {absl::InfiniteDuration(), cancel});
-    // The signal came while the servers were asked.
-    if (absl::IsCancelled(queue.status())) break;
-    if (!queue.ok()) return Refuse(queue.status());
-    std::string view = View(global, path, *queue);
-    // A busy queue that looks the same is not printed again.
-    if (view == last) continue;
-    last = std::move(view);
-    const int error = Write(last);
-    if (error == EPIPE) break;
-    if (error != 0) return CannotPrint(error);
+// Shows every change that it sees, looking once a second.
+class Watcher {
+ public:
+  Watcher(const GlobalFlags& global, const std::string& path, Client& client)
+      : global_(global), path_(path), client_(client) {}
+
+  // Until a signal or its output's end. Returns zkr's exit status.
+  int Watch(const std::stop_token& cancel) {
+    const supervisor::LossWatch cancelled(cancel);
+    for (pollfd fds[] = {{cancelled.fd(), POLLIN, 0}, {STDOUT_FILENO, 0, 0}};
+         fds[0].revents == 0 && fds[1].revents == 0; poll(fds, 2, 1000)) {
+      const auto queue = Ask(cancel);
+      // The signal came while the servers were asked.
+      if (absl::IsCancelled(queue.status())) break;
+      if (!queue.ok()) return Refuse(queue.status());
+      const int error = Show(View(global_, path_, *queue));
+      if (error == EPIPE) break;
+      if (error != 0) return CannotPrint(error);
+    }
+    return cancel.stop_requested() ? kDone : kSignalBase + SIGPIPE;
   }
-  return cancel.stop_requested() ? kDone : kSignalBase + SIGPIPE;
-}
+
+ private:
+  absl::StatusOr<Queue> Ask(const std::stop_token& cancel) {
+    const absl::Time begin = absl::Now();
+    auto queue = ListContenders(client_, path_, {patience_, cancel});
+    const auto code = queue.status().code();
+    if (code == absl::StatusCode::kDeadlineExceeded || code == absl::StatusCode::kUnavailable) {
+      TellSilence(begin);
+      queue = ListContenders(client_, path_, {absl::InfiniteDuration(), cancel});
+      if (queue.ok() && !global_.quiet) Complain("the servers answer again");
+      last_.clear();  // so that the view is seen to be new
+    }
+    // A long queue takes its time.
+    patience_ = std::max(absl::Seconds(1), 2 * (absl::Now() - begin));
+    return queue;
+  }
+
+  // What is shown may not be true any more.
+  void TellSilence(absl::Time since) {
+    if (!global_.quiet) {
+      Complain(absl::StrCat("no server answers since ", TimeText(since),
+                            ": the queue is unknown from then on"));
+    }
+    if (global_.json) Write(QueueJson(path_, std::nullopt));
+  }
+
+  // A busy queue that looks the same is not printed again.
+  int Show(std::string view) {
+    if (view == last_) return 0;
+    last_ = std::move(view);
+    return Write(last_);
+  }
+
+  const GlobalFlags& global_;
+  const std::string& path_;
+  Client& client_;
+  std::string last_;
+  absl::Duration patience_ = absl::Seconds(1);
+};
 
 // ---- observe -----------------------------------------------------------------------------------
 
@@ -153,11 +202,14 @@ int RunLs(const GlobalFlags& global, const LsFlags& flags) {
   if (const absl::Status checked = CheckPath(flags.path); !checked.ok()) return Refuse(checked);
   if (flags.watch) {
     return GoOn(global, [&](const ClientPtr& client, const std::stop_token& cancel) {
-      return Watch(global, flags.path, *client, cancel);
+      return Watcher(global, flags.path, *client).Watch(cancel);
     });
   }
   const auto client = Connect(global);
   if (!client.ok()) return Refuse(client.status());
+  const Late teller(global, [&global](const std::stop_token&) {
+    Complain(absl::StrCat("waiting for an answer of ", global.servers));
+  });
   const auto queue = ListContenders(**client, flags.path, {global.session_timeout});
   return queue.ok() ? Show(global, flags.path, *queue) : Refuse(queue.status());
 }

@@ -31,7 +31,7 @@ struct Probed {
 };
 
 // Asks each server by itself, all at the same time: for a session, by TLS where `flags` say so, and
-// otherwise also srvr, conf, mntr and cons, and the leader for dump. By TLS the words stay unknown.
+// otherwise also srvr, conf, mntr and cons. By TLS the words stay unknown.
 // A name with several addresses of a family is as many servers. Blocks for about a second if a
 // server is silent or a name does not resolve, and never more than ten times as long.
 // InvalidArgument: the flags are such that no client takes them.
@@ -43,7 +43,7 @@ absl::StatusOr<Probed> ProbeServers(const commands::GlobalFlags& flags, const zk
 std::vector<ServerFacts> OfOneFamily(std::vector<ServerFacts> of_a_name);
 
 // Adds what the client's server shows of the epoch and, unless it is empty, of `path`: its queue
-// and ACLs, and where it would be made if it is missing. What the ACLs do not show is no error.
+// and ACLs. What the ACLs do not show is no error.
 // Blocks for some round trips. Errors: those of ListContenders.
 absl::Status ReadTree(Client& client, const std::string& path, Facts& facts);
 
@@ -70,7 +70,6 @@ void ReadMntr(absl::string_view answer, ServerWords& words);
 // How long each session has been silent, by the server's own clock: `own_session` has just been
 // answered. nullopt if it is not among them: the server is not open to cons.
 std::optional<Connections> ReadCons(absl::string_view answer, std::int64_t own_session);
-std::optional<std::map<std::int64_t, std::int64_t>> ReadDump(absl::string_view answer);
 
 // "This ZooKeeper instance is not currently serving requests"
 bool ServesNobody(absl::string_view answer);

@@ -109,10 +109,6 @@ Findings JudgeAcls(const Facts& facts, const PathFacts& path);
 // All findings about servers, timeouts, epoch, sessions and paths. Pure.
 Findings Diagnose(const Facts& facts);
 
-// Whether this client may be a contender below `path`, or make an ancestor's child. nullopt: its
-// ACL is not known, or grants it by schemes other than digest, which only servers can judge.
-std::optional<bool> MayContend(const Facts& facts, const PathFacts& path);
-
 // "a, b, c and 2 more": at most five of them, made printable.
 std::string NameSome(const std::vector<std::string>& names);
 

@@ -46,20 +46,14 @@ struct ServerFacts {
   // The session timeout that it grants for the one that was asked for. nullopt: it grants no
   // session.
   std::optional<absl::Duration> granted = {};
-  std::string trouble = {};  // why it is not reachable, or grants none
-  // nullopt: the server is not open to cons or dump. Of dump, which the leader is asked for: bytes
-  // of ephemeral nodes' paths, by session.
-  std::optional<Connections> connections = {};
-  std::optional<std::map<std::int64_t, std::int64_t>> ephemeral_bytes = {};
+  std::string trouble = {};                     // why it is not reachable, or grants none
+  std::optional<Connections> connections = {};  // nullopt: the server is not open to cons
 };
 
 using Acl = std::vector<zk::AclEntry>;
 
 struct PathFacts {
-  // Of an ancestor, below which a path that does not exist would be made, only the node itself is
-  // read; of the epoch's parent also the record.
-  enum class Kind { kQueue, kAncestor, kEpochParent };
-  Kind kind = Kind::kQueue;
+  bool of_epoch = false;  // the parent of the epoch's record, which is its child here
   std::string path = {};
   bool exists = false;
   bool listed = false;  // false: this client may not list its children
@@ -94,8 +88,8 @@ struct Facts {
   absl::Duration asked = {};            // --session-timeout
   std::vector<std::string> users = {};  // of the credentials that this client has given
   std::vector<ServerFacts> servers = {};
-  std::optional<PathFacts> path = {};          // PATH
-  std::vector<PathFacts> parents = {};         // of the epoch's record; of a PATH that is missing
+  std::optional<PathFacts> path = {};  // PATH
+  std::optional<PathFacts> epoch_parent = {};
   std::vector<ContenderInfo> contenders = {};  // of PATH, in the queue's order
   std::vector<Disagreement> disagreements = {};
   absl::Time now = {};  // by this machine's wall clock

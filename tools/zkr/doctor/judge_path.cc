@@ -10,7 +10,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 
 #include "lib/queue/machine/node_name.h"
 #include "lib/session/epoch_record.h"
@@ -132,61 +131,11 @@ void JudgeSilence(const Facts& facts, const PathFacts& path, Findings& found) {
 // ZooKeeper's permission bits.
 constexpr std::int32_t kMayRead = 1;
 constexpr std::int32_t kMayWrite = 2;
-constexpr std::int32_t kMayCreate = 4;
 constexpr std::int32_t kMayDelete = 8;
-// The permissions that a contender needs on the path's node.
-constexpr std::int32_t kContenderNeeds = kMayRead | kMayCreate | kMayDelete;
-
-template <typename Condition>
-std::int32_t GrantedIf(const Acl& acl, Condition condition) {
+std::int32_t GrantedToAll(const Acl& acl) {
   std::int32_t granted = 0;
-  for (const zk::AclEntry& entry : acl) granted |= condition(entry) ? entry.permissions : 0;
+  for (const zk::AclEntry& entry : acl) granted |= entry.scheme == "world" ? entry.permissions : 0;
   return granted;
-}
-
-bool IsWorld(const zk::AclEntry& entry) { return entry.scheme == "world"; }
-
-std::int32_t GrantedToAll(const Acl& acl) { return GrantedIf(acl, IsWorld); }
-
-// What this client lacks for sure, and what only servers can judge.
-struct Missing {
-  std::int32_t lacks = 0;
-  std::int32_t unknown = 0;
-};
-Missing MissingAt(const Facts& facts, const PathFacts& path) {
-  const Acl& acl = *path.acl;
-  const std::int32_t needed = path.kind == PathFacts::Kind::kQueue ? kContenderNeeds : kMayCreate;
-  const std::int32_t granted = GrantedIf(acl, [&](const zk::AclEntry& entry) {
-    // The hash is not always shown.
-    const std::string user = entry.id.substr(0, entry.id.find(':'));
-    return IsWorld(entry) ||
-           (entry.scheme == "digest" && std::ranges::count(facts.users, user) > 0);
-  });
-  // Whether an address or a SASL name is this client's only the servers know.
-  const std::int32_t perhaps = GrantedIf(
-      acl, [](const zk::AclEntry& entry) { return !IsWorld(entry) && entry.scheme != "digest"; });
-  return {needed & ~granted & ~perhaps, needed & ~granted & perhaps};
-}
-
-std::string PermissionNames(std::int32_t permissions) {
-  Names names;
-  if ((permissions & kMayRead) != 0) names.push_back("read");
-  if ((permissions & kMayCreate) != 0) names.push_back("create");
-  if ((permissions & kMayDelete) != 0) names.push_back("delete");
-  return absl::StrJoin(names, " or ");
-}
-
-// The permissions that this client lacks.
-void JudgeOwn(const Facts& facts, const PathFacts& path, Findings& found) {
-  const bool is_queue = path.kind == PathFacts::Kind::kQueue;
-  if (MayContend(facts, path).value_or(true)) return;
-  const bool unlisted = is_queue && !path.listed;
-  const std::string lacks = unlisted ? "read" : PermissionNames(MissingAt(facts, path).lacks);
-  found.push_back({kCertain, "acl-lacks", path.path,
-                   absl::StrCat("this client may not ", lacks, " there: it can ",
-                                is_queue ? "be no contender" : "make no path below it",
-                                unlisted ? ", and the queue is unknown" : ""),
-                   "give credentials that its ACL names, or widen the ACL"});
 }
 
 // ZooKeeper asks the parent's ACL about a deletion, never the node's own: closed children are no
@@ -262,14 +211,6 @@ void JudgeRecord(const PathFacts& parent, Findings& found) {
 
 }  // namespace
 
-std::optional<bool> MayContend(const Facts& facts, const PathFacts& path) {
-  if (path.kind == PathFacts::Kind::kQueue && path.exists && !path.listed) return false;
-  if (!path.acl) return std::nullopt;
-  const Missing missing = MissingAt(facts, path);
-  if (missing.lacks != 0) return false;
-  return missing.unknown == 0 ? std::optional(true) : std::nullopt;
-}
-
 Findings JudgeQueue(const Facts& facts, const PathFacts& path) {
   Findings found;
   JudgeNumbers(path, found);
@@ -280,14 +221,10 @@ Findings JudgeQueue(const Facts& facts, const PathFacts& path) {
 }
 
 Findings JudgeAcls(const Facts& facts, const PathFacts& path) {
-  using enum PathFacts::Kind;
   Findings found;
-  if (path.kind == kEpochParent) JudgeOwner(facts, path, found);
-  if (!path.exists) return found;
-  if (path.kind != kEpochParent) JudgeOwn(facts, path, found);
-  if (path.kind == kEpochParent) JudgeRecord(path, found);
-  if (!path.acl || path.kind == kAncestor) return found;
-  JudgeOpen(path, found);
+  if (path.of_epoch) JudgeOwner(facts, path, found);
+  if (path.of_epoch && path.exists) JudgeRecord(path, found);
+  if (path.exists && path.acl) JudgeOpen(path, found);
   return found;
 }
 

@@ -121,13 +121,12 @@ const Acl kOpen = {{31, "world", "anyone"}};
 const Acl kClosed = {{31, "digest", "me:hash"}};
 const Acl kReadable = {{31, "digest", "me:hash"}, {1, "world", "anyone"}};
 
-void AddParent(Facts& facts, PathFacts::Kind kind, const Acl& acl, const Acl& record) {
-  facts.parents = {{.kind = kind, .path = "/p", .exists = true, .acl = acl}};
-  if (kind == PathFacts::Kind::kEpochParent) facts.parents[0].children = {{"/p/epoch", record}};
+void AddEpoch(Facts& facts, const Acl& acl, const Acl& record) {
+  facts.epoch_parent = {.of_epoch = true, .path = "/p", .exists = true, .acl = acl};
+  facts.epoch_parent->children = {{"/p/epoch", record}};
 }
 
 TEST(JudgeAcls, FindsWhatIsWrongWithAcls) {
-  using enum PathFacts::Kind;
   Try({
       Mess("an open parent of closed contenders", {"acl-open-parent /q"},
            [](Facts& f) { f.path->children[kFirst] = kClosed; }),
@@ -149,77 +148,43 @@ TEST(JudgeAcls, FindsWhatIsWrongWithAcls) {
              f.users = {"me"};
              f.path->acl = kClosed;
            }),
-      Mess("not ours", {"acl-lacks /q"},
-           [](Facts& f) {
-             f.users = {"you"};
-             f.path->acl = kReadable;
-           }),
-      Mess("perhaps ours", {},
-           [](Facts& f) {
-             f.path->acl = {{31, "ip", "10.0.0.0/8"}, {1, "world", "anyone"}};
-           }),
-      Mess("not to be read", {"acl-lacks /q"},
-           [](Facts& f) {
-             f.path->listed = false;
-             f.path->acl.reset();
-           }),
-      Mess("a place for a path where this client may create", {},
-           [](Facts& f) {
-             AddParent(f, kAncestor, {{4, "world", "anyone"}}, {});
-           }),
-      Mess("a place for a path where it may not", {"acl-lacks /p"},
-           [](Facts& f) {
-             AddParent(f, kAncestor, {{1, "world", "anyone"}}, {});
-           }),
-      Mess("an epoch that is open, as by default", {},
-           [](Facts& f) { AddParent(f, kEpochParent, kOpen, kOpen); }),
+      Mess("an epoch that is open, as by default", {}, [](Facts& f) { AddEpoch(f, kOpen, kOpen); }),
       Mess("an epoch that its users alone may write", {},
-           [](Facts& f) { AddParent(f, kEpochParent, kReadable, kReadable); }),
+           [](Facts& f) { AddEpoch(f, kReadable, kReadable); }),
       Mess("an epoch that everyone may delete, though it is closed", {"acl-open-parent /p"},
-           [](Facts& f) { AddParent(f, kEpochParent, kOpen, kReadable); }),
+           [](Facts& f) { AddEpoch(f, kOpen, kReadable); }),
       Mess("an epoch that not everyone may read", {"epoch-closed /p/epoch"},
-           [](Facts& f) { AddParent(f, kEpochParent, kReadable, kClosed); }),
+           [](Facts& f) { AddEpoch(f, kReadable, kClosed); }),
       Mess("an epoch that is open to strangers of one who has credentials",
            {"epoch-foreign /p/epoch"},
            [](Facts& f) {
              f.users = {"me"};
-             AddParent(f, kEpochParent, kOpen, kOpen);
+             AddEpoch(f, kOpen, kOpen);
            }),
       Mess("an epoch that strangers may replace", {"epoch-foreign /p/epoch", "acl-open-parent /p"},
            [](Facts& f) {
              f.users = {"me"};
-             AddParent(f, kEpochParent, kOpen, kReadable);
+             AddEpoch(f, kOpen, kReadable);
            }),
       Mess("an epoch of another's, who calls himself so", {"epoch-foreign /p/epoch"},
            [](Facts& f) {
              f.users = {"me"};
              const Acl hidden = {{31, "digest", "me:x"}, {1, "world", "anyone"}};
-             AddParent(f, kEpochParent, kReadable, hidden);
+             AddEpoch(f, kReadable, hidden);
            }),
       Mess("an epoch of ours", {},
            [](Facts& f) {
              f.users = {"me"};
-             AddParent(f, kEpochParent, kReadable, kReadable);
+             AddEpoch(f, kReadable, kReadable);
            }),
       Mess("an epoch that anyone may make first", {"epoch-missing /zkrecipes/epoch"},
            [](Facts& f) {
              f.users = {"me"};
-             f.parents = {{.kind = kEpochParent, .path = "/zkrecipes"}};
+             f.epoch_parent = {.of_epoch = true, .path = "/zkrecipes"};
            }),
       Mess("no epoch, where all is open", {},
-           [](Facts& f) { f.parents = {{.kind = kEpochParent, .path = "/zkrecipes"}}; }),
+           [](Facts& f) { f.epoch_parent = {.of_epoch = true, .path = "/zkrecipes"}; }),
   });
-}
-
-TEST(MayContend, IsUnknownWhereOnlyServersCanJudge) {
-  Facts facts = Healthy();
-  EXPECT_EQ(MayContend(facts, *facts.path), true);
-  facts.path->acl = {{31, "ip", "10.0.0.0/8"}};
-  EXPECT_EQ(MayContend(facts, *facts.path), std::nullopt);
-  facts.path->acl = kReadable;
-  EXPECT_EQ(MayContend(facts, *facts.path), false);
-  facts.path->acl.reset();
-  EXPECT_EQ(MayContend(facts, *facts.path), std::nullopt);
 }
 
 }  // namespace

@@ -13,7 +13,6 @@
 #include "absl/strings/str_join.h"
 
 #include "lib/session/epoch_record.h"
-#include "lib/session/path_budget.h"
 #include "tools/zkr/doctor/derived.h"
 #include "tools/zkr/output.h"
 
@@ -24,7 +23,6 @@ using enum Finding::Sure;
 
 constexpr char kSession[] = "session timeout";
 constexpr std::ptrdiff_t kMostNamed = 5;
-constexpr std::int64_t kMuch = session::PathBudget::kLimit / 4 * 3;
 
 Finding OfServer(const ServerFacts& server, const std::string& serving) {
   const std::string about = Printable(server.name);
@@ -90,21 +88,6 @@ void JudgeGrants(const Facts& facts, Findings& found) {
        absl::StrCat("they grant different session timeouts: ", absl::StrJoin(names, "; ", entry),
                     "; a lease may be believed for too long (docs/lease.md, \"One T\")"),
        "give all servers one tickTime, minSessionTimeout and maxSessionTimeout"});
-}
-
-void JudgeBudgets(const ServerFacts& server, Findings& found) {
-  if (!server.ephemeral_bytes) return;
-  for (const auto& [session, bytes] : *server.ephemeral_bytes) {
-    // At the limit acquires fail, which is late to learn of it.
-    if (bytes < kMuch) continue;
-    found.push_back(
-        {kCertain, "session-near-budget", "session " + SessionText(session),
-         absl::StrCat("the paths of its ephemeral nodes have ", bytes / 1024, " KiB; at ",
-                      session::PathBudget::kLimit / 1024,
-                      " KiB zkrecipes refuses further acquires (ResourceExhausted, 73), and "
-                      "servers cannot load a database in which a session of far more has ended"),
-         "spread its locks over several clients or sessions, or shorten their paths"});
-  }
 }
 
 Findings JudgeServers(const Facts& facts) {
@@ -189,7 +172,6 @@ Findings JudgeEpoch(const Facts& facts) {
 
 Findings JudgeSessions(const Facts& facts) {
   Findings found;
-  for (const ServerFacts& server : facts.servers) JudgeBudgets(server, found);
   for (const Disagreement& d : facts.disagreements) {
     found.push_back(
         {kCertain, "servers-disagree", Printable(d.missing_at),
@@ -213,7 +195,7 @@ Findings Diagnose(const Facts& facts) {
   add(JudgeSessions(facts));
   if (facts.path) add(JudgeQueue(facts, *facts.path));
   if (facts.path) add(JudgeAcls(facts, *facts.path));
-  for (const PathFacts& parent : facts.parents) add(JudgeAcls(facts, parent));
+  if (facts.epoch_parent) add(JudgeAcls(facts, *facts.epoch_parent));
   return all;
 }
 

@@ -10,7 +10,6 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "lib/session/path_budget.h"
 #include "tools/zkr/doctor/collect.h"
 #include "tools/zkr/doctor/facts_fixture.h"
 
@@ -64,12 +63,6 @@ TEST(JudgeServers, FindsWhatIsWrongWithServers) {
              Kill(f.servers[0]);
              f.servers[1].words.voters = 3;
              f.servers[1].words.in_sync = 2;
-           }),
-      Mess("a session near its budget, and one with half of it",
-           {"session-near-budget session 0x7"},
-           [](Facts& f) {
-             constexpr auto kLimit = static_cast<std::int64_t>(session::PathBudget::kLimit);
-             f.servers[1].ephemeral_bytes = {{7, kLimit * 4 / 5}, {8, kLimit / 2}};
            }),
       Mess("servers that show different queues", {"servers-disagree zk3:2181"},
            [](Facts& f) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -34,6 +35,7 @@ void Connect(commands::GlobalFlags flags, Probe& probe) {
   // The address alone, so that the session cannot be with another server.
   const std::size_t slash = std::min(flags.servers.find('/'), flags.servers.size());
   flags.servers = probe.facts.address + flags.servers.substr(slash);
+  flags.quiet = true;  // the report says what does not answer
   if (commands::UsesTls(flags) && flags.tls.server_name.empty()) flags.tls.server_name = probe.host;
   probe.client = commands::Connect(flags, {}, kPatience);
   if (probe.client.ok()) probe.facts.granted = (*probe.client)->session_timeout();
@@ -49,9 +51,6 @@ void AskWords(Probe& probe, const std::string& srvr) {
   if (probe.client.ok()) {
     facts.connections = ReadCons(Ask(probe, "cons"), (*probe.client)->session_id());
   }
-  // Only the leader knows all sessions' nodes, and the answer may be large.
-  if (facts.words.mode != "leader" && facts.words.mode != "standalone") return;
-  facts.ephemeral_bytes = ReadDump(Ask(probe, "dump"));
 }
 
 void Examine(const commands::GlobalFlags& flags, Probe& probe) {
@@ -104,11 +103,17 @@ std::vector<Probe> Resolved(const zk::ServerAddress& server) {
   return probes;
 }
 
-// On a thread for each.
+// On a thread for each, as far as there are threads.
 template <typename T, typename Do>
 void ForEachAtOnce(std::vector<T>& all, Do act) {
   std::vector<std::jthread> threads;
-  for (T& one : all) threads.emplace_back([&one, &act] { act(one); });
+  for (T& one : all) {
+    try {
+      threads.emplace_back([&one, &act] { act(one); });
+    } catch (const std::system_error&) {
+      act(one);
+    }
+  }
 }
 
 }  // namespace

@@ -45,13 +45,13 @@ absl::Status ReadNode(Client& client, const std::string& node, PathFacts& path) 
 
 absl::Status ReadEpoch(Client& client, Facts& facts) {
   const std::string node = session::kEpochPath;
-  PathFacts parent = {.kind = PathFacts::Kind::kEpochParent, .path = session::kEpochParent};
+  PathFacts parent = {.of_epoch = true, .path = session::kEpochParent};
   if (absl::Status read = ReadNode(client, parent.path, parent); !read.ok()) return read;
   if (absl::Status read = ReadAcl(client, node, parent.children[node]); !read.ok()) return read;
   const auto epoch = commands::AskEpoch(client, kWait);
   // Without a record there is no ACL to judge.
   if (epoch.ok() && !parent.children[node]) parent.children.clear();
-  facts.parents.push_back(std::move(parent));
+  facts.epoch_parent = std::move(parent);
   if (epoch.ok()) facts.epoch = *epoch;
   if (epoch.ok()) return absl::OkStatus();
   // A record that is denied or malformed is a finding; anything else ends the examination.
@@ -59,17 +59,6 @@ absl::Status ReadEpoch(Client& client, Facts& facts) {
   const bool told = facts.epoch_denied || absl::IsFailedPrecondition(epoch.status());
   if (told) facts.epoch_trouble = std::string(epoch.status().message());
   return told ? absl::OkStatus() : epoch.status();
-}
-
-// The first one that exists is where the path would be made, and its ACL is the one that counts.
-absl::Status ReadAncestor(Client& client, const std::string& path, Facts& facts) {
-  PathFacts found = {.kind = PathFacts::Kind::kAncestor, .path = OnServer(client, path)};
-  while (!found.exists && found.path != "/") {
-    found.path = zk::ParentPath(found.path);
-    if (absl::Status read = ReadNode(client, found.path, found); !read.ok()) return read;
-  }
-  facts.parents.push_back(std::move(found));
-  return absl::OkStatus();
 }
 
 ThisMachine::Process ReadProcess(pid_t pid) {
@@ -132,7 +121,7 @@ absl::Status ReadTree(Client& client, const std::string& path, Facts& facts) {
   PathFacts& found = facts.path.emplace(PathFacts{.path = path});
   const std::string node = OnServer(client, path);
   if (absl::Status read = ReadNode(client, node, found); !read.ok()) return read;
-  if (!found.exists) return ReadAncestor(client, path, facts);
+  if (!found.exists) return absl::OkStatus();
   auto contenders = ListContenders(client, path, kWait);
   // A path that may not be listed is reported as such by the ACLs' findings.
   if (absl::IsPermissionDenied(contenders.status())) return absl::OkStatus();

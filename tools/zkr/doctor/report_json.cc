@@ -16,8 +16,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::size_t kMostWaiters = 3;
-
 // Programs must be able to tell "unknown" (null) from 0 and from "".
 template <typename T>
 ordered_json OrNull(const std::optional<T>& value) {
@@ -86,17 +84,13 @@ ordered_json LifeJson(const Facts& facts, const ContenderInfo& c) {
 ordered_json LockJson(const Facts& facts) {
   const Queue queue = QueueIn(facts);
   if (queue.holders.empty()) return {};
-  ordered_json holders = ordered_json::array(), next = ordered_json::array();
+  ordered_json holders = ordered_json::array();
   for (const ContenderInfo& c : queue.holders) holders.push_back(LifeJson(facts, c));
-  for (std::size_t i = 0; i < std::min(kMostWaiters, queue.waiters.size()); ++i) {
-    next.push_back(LifeJson(facts, queue.waiters[i]));
-  }
   // Readers hold together: breaking the first is an example, and "holders" has the tokens of all.
   const ContenderInfo& first = queue.holders.front();
   ordered_json command = {"zkr", "break", facts.path->path, "--token", first.token.ToString()};
   return {{"holders", std::move(holders)},
           {"waiters", queue.waiters.size()},
-          {"next", std::move(next)},
           {"break", !IsRead(first) ? ordered_json() : std::move(command)}};
 }
 
@@ -106,8 +100,7 @@ ordered_json PathJson(const Facts& facts, const PathFacts& path) {
   return {{"path", path.path},
           {"exists", path.exists},
           {"contenders", path.listed ? ordered_json(facts.contenders.size()) : ordered_json()},
-          {"numbers_used", OrNull(used)},
-          {"may_contend", OrNull(MayContend(facts, path))}};
+          {"numbers_used", OrNull(used)}};
 }
 
 }  // namespace

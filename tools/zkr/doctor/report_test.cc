@@ -75,16 +75,6 @@ TEST(ServerWords, OfConsCountFromTheSessionThatWasJustAnswered) {
             std::nullopt);
 }
 
-TEST(ServerWords, OfDumpAreBytesOfPathsOfEachSession) {
-  const auto bytes = ReadDump(
-      "SessionTracker dump:\nGlobal Sessions(1):\n0x100\t10000ms\nephemeral nodes dump:\n"
-      "Sessions with Ephemerals (2):\n0x100:\n\t/a\n\t/bb\n0xffffffffffffffff:\n\t/c\n"
-      "Connections dump:\n\t/ignored\n");
-  ASSERT_TRUE(bytes);
-  EXPECT_THAT(*bytes, ElementsAre(::testing::Pair(-1, 2), ::testing::Pair(0x100, 5)));
-  EXPECT_EQ(ReadDump("dump is not executed because it is not in the whitelist.\n"), std::nullopt);
-}
-
 // The table of docs/lease.md, which is rounded to tenths of a second.
 TEST(Timeouts, LeaveOfALeaseWhatTheDocumentSays) {
   using enum LeaseOptions::Pace;
@@ -202,8 +192,7 @@ TEST(StuckLock, IsExplainedToPeople) {
   EXPECT_THAT(text, HasSubstr("its session 0x7 is alive: last heard of 1s ago, from 10.0.0.7:999"));
   EXPECT_THAT(text, HasSubstr("(java) is stopped"));
   EXPECT_THAT(text, HasSubstr("kill -TERM 4711; kill -CONT 4711 ends it gently"));
-  EXPECT_THAT(text, HasSubstr("waiting   8: job@db7:4712 (exclusive), in the queue since "));
-  EXPECT_THAT(text, HasSubstr("; and 5 more\n"));
+  EXPECT_THAT(text, HasSubstr("waiting   8: first job@db7:4712 (exclusive), in the queue since "));
   EXPECT_THAT(text, HasSubstr("to break  zkr break /q --token 100 deletes"));
 }
 
@@ -211,7 +200,6 @@ TEST(StuckLock, IsExplainedToPrograms) {
   Facts facts = Stuck();
   const json lock = JsonOf(facts)["lock"];
   EXPECT_EQ(lock["waiters"], 8);
-  EXPECT_EQ(lock["next"].size(), 3u);
   EXPECT_EQ(lock["break"], json({"zkr", "break", "/q", "--token", "100"}));
   const json& holder = lock["holders"].at(0);
   EXPECT_EQ(holder["owner"], json({{"id", "job"}, {"host", "db7"}, {"pid", 4711}}));
@@ -268,19 +256,16 @@ TEST(Report, SaysOfWhatIsUnknownThatItIs) {
   for (ServerFacts& server : facts.servers) server.words = {};
   facts.seen = FencingPass{.token = FencingToken(1)};
   facts.epoch = 0;
-  facts.path->acl = {{31, "ip", "10.0.0.0/8"}};
   facts.path->stat.reset();
   const std::string text = Unbroken(facts);
   EXPECT_THAT(text, HasSubstr("quorum    unknown"));
   EXPECT_THAT(text, HasSubstr("tick unknown; syncLimit unknown"));
   EXPECT_THAT(text, HasSubstr("the last zxid is unknown; whether the ensemble was set back is "
                               "unknown"));
-  EXPECT_THAT(text, HasSubstr("unknown of 2147483648 sequence numbers used; whether this client "
-                              "may be a contender there is unknown"));
+  EXPECT_THAT(text, HasSubstr("unknown of 2147483648 sequence numbers used\n"));
   const json report = JsonOf(facts);
   EXPECT_TRUE(report["session"]["tick_ms"].is_null());
   EXPECT_TRUE(report["epoch"]["set_back"].is_null());
-  EXPECT_TRUE(report["path"]["may_contend"].is_null());
   EXPECT_TRUE(report["path"]["numbers_used"].is_null());
 }
 
@@ -300,7 +285,6 @@ TEST(Report, IsOneObjectInWhichWhatIsUnknownIsNull) {
   EXPECT_EQ(report["servers"][2]["mode"], "follower");
   EXPECT_EQ(report["session"]["granted_ms"], 10000);
   EXPECT_EQ(report["path"]["numbers_used"], 9);
-  EXPECT_EQ(report["path"]["may_contend"], true);
   facts.epoch = 2;
   facts.servers[1].words.zxid = 17;
   EXPECT_EQ(JsonOf(facts)["epoch"], json({{"now", 2}, {"zxid", 17}, {"set_back", nullptr}}));

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 
 #include "tools/zkr/commands/client.h"
 #include "tools/zkr/doctor/derived.h"
@@ -89,23 +88,19 @@ std::string PathText(const Facts& facts, const PathFacts& path) {
   const std::string used =
       path.stat ? absl::StrCat(commands::NumbersOf(*path.stat).used) : "unknown";
   absl::StrAppend(&text, "; ", used, " of ", commands::Numbers::kAll, " sequence numbers used");
-  if (!MayContend(facts, path)) {
-    text += "; whether this client may be a contender there is unknown";
-  }
   return Paragraph("path", text);
 }
 
 // ---- Who holds the lock, and who waits ---------------------------------------------------------
 
 constexpr std::size_t kMostHolders = 5;  // readers hold together
-constexpr std::size_t kMostWaiters = 3;
 
 // The server does not know since when a contender holds: a node shows since when it queues.
 std::string WhoSince(const Facts& facts, const ContenderInfo& c) {
   // ListContenders leaves all this out where the node may not be read.
   if (!IsRead(c)) return "unknown, in the queue since an unknown time";
   const std::string text = absl::StrCat(Printable(OwnerText(c.owner)), " (", ToString(c.mode),
-                                        "), in the queue since ", LocalTimeText(c.since));
+                                        "), in the queue since ", TimeText(c.since));
   const absl::Duration ago = absl::Trunc(facts.now - c.since, absl::Seconds(1));
   // The servers' clock may be ahead of this machine's: no negative age is shown.
   if (ago <= absl::ZeroDuration()) return text;
@@ -160,17 +155,6 @@ std::string HolderText(const Facts& facts, const ContenderInfo& c) {
          Paragraph("", absl::StrCat(LifeText(facts, c), ProcessText(facts, c)));
 }
 
-std::string WaitersText(const Facts& facts, const std::vector<ContenderInfo>& waiters) {
-  if (waiters.empty()) return Paragraph("", "nobody waits behind it");
-  std::vector<std::string> some;
-  for (std::size_t i = 0; i < std::min(kMostWaiters, waiters.size()); ++i) {
-    some.push_back(WhoSince(facts, waiters[i]));
-  }
-  const std::size_t more = waiters.size() - some.size();
-  if (more > 0) some.push_back(absl::StrCat("and ", more, " more"));
-  return Paragraph("waiting", absl::StrCat(waiters.size(), ": ", absl::StrJoin(some, "; ")));
-}
-
 // "" if nobody holds it: waiters alone are a queue that is moving just now, and nothing is stuck.
 std::string LockText(const Facts& facts) {
   const auto [holders, waiters] = QueueIn(facts);
@@ -182,7 +166,8 @@ std::string LockText(const Facts& facts) {
   if (holders.size() > kMostHolders) {
     text += Paragraph("", absl::StrCat("and ", holders.size() - kMostHolders, " more hold it"));
   }
-  text += WaitersText(facts, waiters);
+  const std::string next = waiters.empty() ? "" : ": first " + WhoSince(facts, waiters.front());
+  text += Paragraph("waiting", absl::StrCat(waiters.size(), next));
   const ContenderInfo& first = holders.front();
   // Without a token there is no safe way to name it.
   if (!IsRead(first)) return text;

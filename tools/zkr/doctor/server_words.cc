@@ -105,25 +105,6 @@ std::optional<Connections> ReadCons(absl::string_view answer, std::int64_t own_s
   return found;
 }
 
-std::optional<std::map<std::int64_t, std::int64_t>> ReadDump(absl::string_view answer) {
-  // A server that is closed to the word answers with a sentence.
-  if (!absl::StrContains(answer, "Sessions with Ephemerals")) return std::nullopt;
-  std::map<std::int64_t, std::int64_t> bytes;
-  std::int64_t* owner = nullptr;  // of the paths that follow
-  for (absl::string_view line : absl::StrSplit(answer, '\n')) {
-    std::uint64_t session = 0;
-    if (absl::ConsumePrefix(&line, "\t/")) {
-      if (owner != nullptr) *owner += static_cast<std::int64_t>(line.size()) + 1;
-    } else if (absl::ConsumeSuffix(&line, ":") && absl::SimpleHexAtoi(line, &session)) {
-      owner = &bytes[static_cast<std::int64_t>(session)];
-    } else {
-      // Sections about connections follow in newer versions, with lines of the same form.
-      owner = nullptr;
-    }
-  }
-  return bytes;
-}
-
 bool ServesNobody(absl::string_view answer) {
   return absl::StrContains(answer, "not currently serving requests");
 }

@@ -3,12 +3,14 @@
 #include "tools/zkr/supervisor/diagnostic.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <climits>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 
@@ -23,27 +25,63 @@ std::string Plain(const std::string& message, const std::string& /*code*/) {
 
 std::atomic<DiagnosticForm> form = Plain;
 std::atomic<int> dropped = 0;
+std::atomic<bool> torn = false;  // the last line was taken in part
 
-// False if not all of it was taken.
-bool WriteAtOnce(const std::string& line) {
-  const auto whole = [&line](ssize_t written) { return written == std::ssize(line); };
+// A pipe takes so much as a whole or not at all, also beside other writers. The end of a longer
+// message is left out.
+std::string LineOf(std::string message, const std::string& code) {
+  for (;;) {
+    std::string line = form.load()(message, code);
+    if (line.size() < PIPE_BUF || message.size() < 8) return line;
+    // At a character's border.
+    std::size_t end = message.size() / 2;
+    while (end > 0 && (message[end] & 0xc0) == 0x80) --end;
+    message = message.substr(0, end) + "...";
+  }
+}
+
+// A pipe of another user's, which cannot be opened anew: from a pipe of our own the kernel moves the
+// line over without waiting, whatever the flags of the other end are.
+ssize_t Splice(const std::string& line) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return -1;
+  const base::UniqueFd out(ends[0]), in(ends[1]);
+  const ssize_t size = write(in.get(), line.data(), line.size());
+  if (size < 0) return -1;
+  return splice(out.get(), nullptr, STDERR_FILENO, nullptr, static_cast<std::size_t>(size),
+                SPLICE_F_NONBLOCK);
+}
+
+// As write(2), but never waits for room.
+ssize_t WriteNow(const std::string& line) {
   struct stat about = {};
-  if (fstat(STDERR_FILENO, &about) != 0) return false;
+  if (fstat(STDERR_FILENO, &about) != 0) return -1;
   if (S_ISSOCK(about.st_mode)) {
-    return whole(send(STDERR_FILENO, line.data(), line.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
+    return send(STDERR_FILENO, line.data(), line.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
   }
   // A file is always written; opened anew it would be written from its beginning.
   if (!S_ISFIFO(about.st_mode) && !S_ISCHR(about.st_mode)) {
-    return whole(write(STDERR_FILENO, line.data(), line.size()));
+    return write(STDERR_FILENO, line.data(), line.size());
   }
   // O_NONBLOCK on stderr itself would be CMD's and the shell's, too, so it is opened anew.
-  const base::UniqueFd own(open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-  if (own.valid()) return whole(write(own.get(), line.data(), line.size()));
-  // Another user's, as after `sudo -u`. Another writer could take the room in between, but only
-  // where stderr is nearly full.
-  pollfd room{STDERR_FILENO, POLLOUT, 0};
-  if (poll(&room, 1, 0) <= 0 || (room.revents & POLLOUT) == 0) return false;
-  return whole(write(STDERR_FILENO, line.data(), line.size()));
+  const auto open_anew = [](const char* name) {
+    return base::UniqueFd(open(name, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  };
+  base::UniqueFd own = open_anew("/proc/self/fd/2");
+  // Another user's, as after `sudo -u`: a process may always open its own terminal.
+  if (!own.valid() && S_ISFIFO(about.st_mode)) return Splice(line);
+  if (!own.valid() && tcgetsid(STDERR_FILENO) == getsid(0)) own = open_anew("/dev/tty");
+  return own.valid() ? write(own.get(), line.data(), line.size()) : -1;
+}
+
+// False if not all of it was taken.
+bool WriteAtOnce(const std::string& line) {
+  // What was begun by another line is no part of this one.
+  const std::string begin = torn.exchange(false) ? "\n" : "";
+  const ssize_t written = WriteNow(begin + line);
+  const bool whole = written == std::ssize(begin) + std::ssize(line);
+  if (!whole && (written > 0 || !begin.empty())) torn = true;
+  return whole;
 }
 
 }  // namespace
@@ -54,9 +92,9 @@ void Diagnose(const std::string& message, const std::string& code) {
   const int before = dropped.exchange(0);
   const bool told =
       before == 0 ||
-      WriteAtOnce(form.load()(absl::StrCat(before, " messages were dropped: stderr was full"), ""));
+      WriteAtOnce(LineOf(absl::StrCat(before, " messages were dropped: stderr was full"), ""));
   if (!told) dropped += before;
-  if (!told || !WriteAtOnce(form.load()(message, code))) ++dropped;
+  if (!told || !WriteAtOnce(LineOf(message, code))) ++dropped;
 }
 
 }  // namespace zkrecipes::zkr::supervisor

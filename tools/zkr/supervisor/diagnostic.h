@@ -9,7 +9,8 @@ namespace zkrecipes::zkr::supervisor {
 
 // Writes a line to stderr: the only way in which zkr, its guard and its runner do. Never blocks:
 // signals, grants and releases must not wait for a reader. A line that stderr does not take at once
-// is dropped, and the next one that it takes is preceded by how many were. Thread-safe.
+// is dropped, and the next one that it takes is preceded by how many were; the end of one that is
+// longer than 4 KiB is left out. Thread-safe.
 // `code`: of an absl::Status; empty: none.
 void Diagnose(const std::string& message, const std::string& code = "");
 

@@ -4,13 +4,17 @@
 
 #include <fcntl.h>
 #include <pty.h>
+#include <sys/fsuid.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 
 #include "lib/base/unique_fd.h"
@@ -77,6 +81,49 @@ TEST(Diagnostic, DropsAndCountsWhatAFullSocketDoesNotTake) {
   int fds[2] = {};
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
   ExpectDropsAndCounts(UniqueFd(fds[0]), UniqueFd(fds[1]));
+}
+
+// Of root's, without root's rights: as after `sudo -u`.
+TEST(Diagnostic, DropsWhatAPipeOfAnotherUserDoesNotTake) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can be another user";
+  Pipe pipe = ClosingPipe();
+  ASSERT_EQ(fchmod(pipe.write_end.get(), 0600), 0);
+  setfsuid(65534);
+  ASSERT_LT(open(absl::StrCat("/proc/self/fd/", pipe.write_end.get()).c_str(), O_WRONLY), 0);
+  ExpectDropsAndCounts(pipe.write_end, pipe.read_end);
+  setfsuid(0);
+}
+
+TEST(Diagnostic, OfAnyLengthIsOneWholeLine) {
+  Pipe pipe = ClosingPipe();
+  const StderrIs now(pipe.write_end);
+  Diagnose(std::string(1 << 15, 'x'));
+  const std::string line = ReadAll(pipe.read_end);
+  EXPECT_LT(line.size(), 4096u);
+  EXPECT_TRUE(line.ends_with("x...\n"));
+}
+
+TEST(Diagnostic, BeginsALineOfItsOwnBehindOneThatWasTorn) {
+  int fds[2] = {};
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+  const UniqueFd stderr_end(fds[0]), reader(fds[1]);
+  Fill(stderr_end);
+  const StderrIs now(stderr_end);
+  // Until a line finds room for a part of itself.
+  std::string said;
+  for (int i = 0; i < 10'000 && said.find("zkr: xx") == std::string::npos; ++i) {
+    char bytes[512];
+    const ssize_t got = read(reader.get(), bytes, sizeof(bytes));
+    said.append(bytes, static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    Diagnose(std::string(3000, 'x'));
+  }
+  said += ReadAll(reader);
+  Diagnose("last");
+  said += ReadAll(reader);
+  EXPECT_NE(said.find("\nzkr: last\n"), std::string::npos);
+  for (std::size_t at = 0; (at = said.find("xzkr:", at)) != std::string::npos; ++at) {
+    ADD_FAILURE() << "torn at " << at;
+  }
 }
 
 TEST(Diagnostic, IsDroppedByATerminalThatIsHalted) {

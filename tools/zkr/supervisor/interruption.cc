@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <limits>
@@ -75,6 +76,16 @@ void Interruption::TakeSignal() {
   if (signal == 0 || signal_ != 0) return;
   signal_ = signal;
   stop_.request_stop();
+}
+
+int AwaitSignal(absl::Duration time) {
+  sigset_t before;
+  const sigset_t stops = SignalSet({SIGTSTP, SIGTTIN, SIGTTOU}), ending = EndingSignals();
+  pthread_sigmask(SIG_UNBLOCK, &stops, &before);
+  const timespec wait = absl::ToTimespec(time);
+  const int signal = sigtimedwait(&ending, nullptr, &wait);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return std::max(signal, 0);
 }
 
 LossWatch::LossWatch(const std::stop_token& lost)

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 
 #include "lib/base/boot_time.h"
 #include "lib/base/unique_fd.h"
@@ -47,6 +48,10 @@ class Interruption {
   sigset_t mask_before_;
   std::thread watcher_;
 };
+
+// Waits for so long for such a signal, and returns it; 0: none came. Ctrl-Z stops the process as
+// usual. Uses no thread and no descriptor. REQUIRES: as for Interruption, and that none lives.
+int AwaitSignal(absl::Duration time);
 
 // Turns a stop_token into something that poll can wait for, and remembers when it was stopped: CMD
 // may have ended before the loss although both become known at the same moment.

@@ -223,8 +223,8 @@ std::vector<pid_t> OwnDescendants() {
   return {seen.begin(), seen.end()};
 }
 
-void KillTree(const Cgroup& cgroup) {
-  for (;;) {
+void KillTree(const Cgroup& cgroup, base::BootTime until) {
+  do {
     // The cgroup first: it stops what forks faster than the loop below reads.
     cgroup.Kill();
     for (const pid_t pid : OwnDescendants()) kill(pid, SIGKILL);
@@ -232,7 +232,7 @@ void KillTree(const Cgroup& cgroup) {
     // round.
     if (!ReapTheDead() && cgroup.Empty()) return;
     poll(nullptr, 0, kRescanMs);
-  }
+  } while (base::BootNow() < until);
 }
 
 }  // namespace zkrecipes::zkr::supervisor

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/base/boot_time.h"
 #include "lib/base/unique_fd.h"
 
 namespace zkrecipes::zkr::supervisor {
@@ -115,11 +116,11 @@ class Cgroup {
 };
 
 // Ends every descendant of this process and all in `cgroup`, and reaps them: sends SIGKILL again
-// and again until none is left. REQUIRES: this process is a child subreaper; otherwise
+// and again until none is left, or `until`. REQUIRES: this process is a child subreaper; otherwise
 // grandchildren escape when their parents die. It waits for what cannot be killed: a process in an
 // uninterruptible system call; without a cgroup also a set-user-ID one where this process is not
 // root, and one that forks faster than /proc is read.
-void KillTree(const Cgroup& cgroup);
+void KillTree(const Cgroup& cgroup, base::BootTime until = base::BootTime::InfiniteFuture());
 
 }  // namespace zkrecipes::zkr::supervisor
 
