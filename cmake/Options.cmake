@@ -29,7 +29,7 @@ option(ZKRECIPES_WITH_PROMETHEUS "Build zkrecipes::prometheus, which needs prome
 set(ZKRECIPES_SANITIZE "" CACHE STRING "address,undefined | thread | empty")
 
 if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
-  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Debug | Release | RelWithDebInfo" FORCE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug | Release | RelWithDebInfo" FORCE)
 endif()
 if(ZKRECIPES_BUILD_TESTS)
   enable_testing()

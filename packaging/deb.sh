@@ -14,6 +14,9 @@ mkdir "$tree"
 git ls-files -z --cached --others --exclude-standard -- CMakeLists.txt LICENSE cmake include lib recipes testing tools packaging |
   tar -c --null --files-from=- | tar -x -C "$tree"
 
+# Debian 12 looks for units in /lib, which is a link to /usr/lib; lintian of Debian 13 refuses the link.
+. /etc/os-release
+((VERSION_ID < 13)) || sed -i 's# lib/systemd# usr/lib/systemd#' "$tree/packaging/debian/zkrecipes-tools.install"
 # debian/ where dpkg looks for it; the soname (ADR 31) and the version are said once, in version.h.
 mv "$tree/packaging/debian" "$tree/debian"
 mv "$tree/debian/libzkrecipes.install" "$tree/debian/libzkrecipes${version%.*}.install"

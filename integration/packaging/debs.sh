@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Makes the Debian packages, and installs, uses and removes them in a bare Debian. As root.
-# usage: debs.sh BUILD_DIR
+# Makes the packages of a Debian, and installs, uses and removes them in a bare one. As root.
+# usage: debs.sh BUILD_DIR bookworm|trixie
 set -euo pipefail
 ((EUID == 0)) || { echo "needs root, to install packages in a folder"; exit 77; }
 build=$(realpath "$1")
+release=$2
 here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 work=$(mktemp -d)
 root=$work/root
@@ -20,10 +21,16 @@ inside() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONT
 # get WORDS: packages, or files with patterns.
 get() { quietly inside sh -c 'apt-get install -y --no-install-recommends '"$*"; }
 
-"$here/../../dev" package "$build/package"
-"$here/../../scripts/debian_root.sh" "$root"
+packages=$build/package
+if [[ $release == bookworm ]]; then
+  "$here/../../dev" package "$packages"
+else  # where this machine's compiler and libraries are not
+  KEEP_ROOT=$work/builder "$here/../../scripts/in_bare_debian.sh" "$release" ./dev package build/package
+  packages=$work/builder/src/build/package
+fi
+"$here/../../scripts/debian_root.sh" "$root" "$release"
 mount -t proc proc "$root/proc"
-cp "$build"/package/*.deb "$root/root"
+cp "$packages"/*.deb "$root/root"
 rm "$root"/root/*dbgsym*
 quietly inside apt-get update
 
