@@ -40,7 +40,7 @@ def row(name, faults, violations):
     return f"| {name} | {len(faults)} | {grants:,} | {violations} | {spread(gaps)} | {spread(firsts)} |"
 
 
-def print_table(runs):
+def print_table(ensemble, runs):
     faults, violations = collections.defaultdict(list), collections.Counter()
     for run in runs:
         for fault in run["faults"]:
@@ -51,7 +51,7 @@ def print_table(runs):
         return sum(run["figures"][figure] for run in runs)
 
     hours = sum(run["seconds"] for run in runs) / 3600
-    print(f"{len(runs)} runs, {hours:.2f} h, {sum(len(run['faults']) for run in runs):,} faults, "
+    print(f"{ensemble}: {len(runs)} runs, {hours:.2f} h, {sum(len(run['faults']) for run in runs):,} faults, "
           f"{total('grants'):,} grants, {total('accepted'):,} writes accepted, {total('refused'):,} refused, "
           f"{total('losses'):,} leases lost, {sum(violations.values())} violations\n")
     print("| fault | runs | grants | violations | without a grant, s (median / longest) "
@@ -62,11 +62,14 @@ def print_table(runs):
 
 
 def main():
-    runs = list(results(sys.argv[1:]))
-    print_table([run for run in runs if not run.get("disagreements")])
-    for run in runs:
-        if run.get("disagreements"):
-            print(f"not in the table: seed {run['seed']}, in which ZooKeeper's own servers disagreed")
+    by_ensemble = collections.defaultdict(list)
+    for result in results(sys.argv[1:]):
+        by_ensemble[result["ensemble"]].append(result)
+    for ensemble, runs in sorted(by_ensemble.items(), reverse=True):
+        print_table(ensemble, [run for run in runs if not run.get("disagreements")])
+        for run in runs:
+            if run.get("disagreements"):
+                print(f"not in the table: seed {run['seed']}, in which ZooKeeper's own servers disagreed")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "integration/fixtures/client_fixture.h"
-#include "integration/servers/servers.h"
+#include "integration/servers/local_servers.h"
 #include "lib/session/client/client_core.h"
 #include "zkrecipes/testing/local_ensemble.h"
 
@@ -34,7 +34,7 @@ class OddServersTest : public ::testing::Test {
     auto started = LocalEnsemble::Start(
         {.servers = 1, .extra_config = std::move(config), .max_heap_megabytes = heap});
     ASSERT_TRUE(started.ok()) << started.status();
-    server_ = std::make_unique<servers::Servers>(*std::move(started));
+    server_ = std::make_unique<servers::LocalServers>(*std::move(started));
   }
   ClientOptions Options() const {
     return {.servers = server_->list(), .session_timeout = kTimeout};
@@ -49,7 +49,7 @@ class OddServersTest : public ::testing::Test {
     return internal::ClientAccess::Core(client)->trouble();
   }
 
-  std::unique_ptr<servers::Servers> server_;
+  std::unique_ptr<servers::LocalServers> server_;
 };
 
 // A restart on an empty disk, or on an old backup.

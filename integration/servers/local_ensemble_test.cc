@@ -17,7 +17,7 @@
 #include "integration/fixtures/client_fixture.h"
 #include "integration/fixtures/forked_child.h"
 #include "integration/servers/command.h"
-#include "integration/servers/servers.h"
+#include "integration/servers/local_servers.h"
 #include "integration/servers/sockets.h"
 #include "lib/base/unique_fd.h"
 #include "testing/local/server_files.h"
@@ -46,14 +46,14 @@ base::UniqueFd Take(const sockaddr_in& address) {
   return fd;
 }
 
-// An ensemble of these tests' own, whole at the start of each. servers_test.cc holds what
-// its members promise in a quorum: a new leader, data that is kept.
+// An ensemble of these tests' own, whole at the start of each. servers_test.cc holds what all kinds
+// of servers promise: a new leader, data that is kept.
 class LocalEnsembleTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     auto started = LocalEnsemble::Start();
     ASSERT_TRUE(started.ok()) << started.status();
-    shared_ = new servers::Servers(*std::move(started));
+    shared_ = new servers::LocalServers(*std::move(started));
   }
   static void TearDownTestSuite() {
     delete shared_;
@@ -68,10 +68,10 @@ class LocalEnsembleTest : public ::testing::Test {
   int FollowerNow() { return (LeaderNow() + 1) % local().size(); }
 
  private:
-  static servers::Servers* shared_;
+  static servers::LocalServers* shared_;
 };
 
-servers::Servers* LocalEnsembleTest::shared_ = nullptr;
+servers::LocalServers* LocalEnsembleTest::shared_ = nullptr;
 
 TEST_F(LocalEnsembleTest, EveryMemberAnswers) {
   for (int i = 0; i < local().size(); ++i) {

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "integration/servers/command.h"
+#include "integration/servers/sockets.h"
 
 namespace zkrecipes::servers {
 namespace {
@@ -21,7 +22,7 @@ using base::UniqueFd;
 
 constexpr char kBridge[] = "zkrecipes0";
 constexpr char kOwnAddress[] = "10.77.0.1";
-constexpr int kFirstHost = 11;  // 10.77.0.11
+constexpr char kFirstAddress[] = "10.77.0.11";
 constexpr int kPrefix = 24;
 
 absl::Status CheckPrograms() {
@@ -63,6 +64,12 @@ std::string NewPortName() {
   return absl::StrCat("zkr", getpid(), "h", count++);
 }
 
+std::string ToText(uint32_t address) {
+  const in_addr packed{htonl(address)};
+  char text[INET_ADDRSTRLEN];
+  return inet_ntop(AF_INET, &packed, text, sizeof(text));
+}
+
 std::vector<std::string> Joined(std::vector<std::string> words,
                                 const std::vector<std::string>& more) {
   words.insert(words.end(), more.begin(), more.end());
@@ -94,19 +101,33 @@ absl::Status ChangeDetour(const Host& host, const char* action, int port) {
   return status;
 }
 
+bool Exists(const Host& host) { return access(host.network_namespace.c_str(), F_OK) == 0; }
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Network>> Network::Make() {
   absl::Status status = CheckPrograms();
   if (status.ok()) status = MoveIntoOwnNamespace();
   if (!status.ok()) return status;
-  return std::unique_ptr<Network>(new Network());
+  return std::unique_ptr<Network>(new Network(kBridge, kFirstAddress, kPrefix));
 }
+
+absl::StatusOr<std::unique_ptr<Network>> Network::Join(const std::string& bridge,
+                                                       const std::string& first_address,
+                                                       int prefix) {
+  if (absl::Status status = CheckPrograms(); !status.ok()) return status;
+  return std::unique_ptr<Network>(new Network(bridge, first_address, prefix));
+}
+
+Network::Network(std::string bridge, const std::string& first_address, int prefix)
+    : bridge_(std::move(bridge)),
+      first_address_(ntohl(SocketAddress(first_address, 0).sin_addr.s_addr)),
+      prefix_(prefix) {}
 
 absl::StatusOr<Host> Network::AddHost() {
   UniqueFd held = NewNamespace();
   if (held.get() < 0) return Failed("cannot make a network namespace");
-  const Host host{.address = absl::StrCat("10.77.0.", kFirstHost + namespaces_.size()),
+  const Host host{.address = ToText(first_address_ + static_cast<uint32_t>(namespaces_.size())),
                   .network_namespace = absl::StrCat("/proc/", getpid(), "/fd/", held.get())};
   if (absl::Status status = Connect(host); !status.ok()) return status;
   namespaces_.push_back(std::move(held));
@@ -118,11 +139,11 @@ absl::Status Network::Connect(const Host& host) const {
   const std::string port = NewPortName();
   absl::Status status =
       Run({"ip", "link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", net});
-  status.Update(Run({"ip", "link", "set", port, "master", kBridge, "up"}));
+  status.Update(Run({"ip", "link", "set", port, "master", bridge_, "up"}));
   status.Update(RunIn(net, {"ip", "link", "set", "lo", "up"}));
   status.Update(RunIn(net, {"ip", "link", "set", "eth0", "up"}));
   status.Update(
-      RunIn(net, {"ip", "addr", "add", absl::StrCat(host.address, "/", kPrefix), "dev", "eth0"}));
+      RunIn(net, {"ip", "addr", "add", absl::StrCat(host.address, "/", prefix_), "dev", "eth0"}));
   // The kernel follows connections from the first such rule on, and so knows which side made each.
   status.Update(
       RunIn(net, {"iptables", "-w", "-A", "OUTPUT", "-m", "conntrack", "--ctstate", "INVALID"}));
@@ -147,7 +168,8 @@ absl::Status Network::EndSlow(const Host& host) {
   if (found == detours_.end()) return absl::OkStatus();
   const Detour detour = std::move(found->second);
   detours_.erase(found);
-  return ChangeDetour(detour.host, "-D", detour.proxy->port());
+  return Exists(detour.host) ? ChangeDetour(detour.host, "-D", detour.proxy->port())
+                             : absl::OkStatus();
 }
 
 absl::Status Network::Drop(const Host& from, const Host& to, double share) {
@@ -165,7 +187,7 @@ absl::Status Network::Mend(const Host& host) {
   absl::Status status;
   std::erase_if(rules_, [&](const Rule& rule) {
     if (rule.from.address != host.address && rule.to.address != host.address) return false;
-    status.Update(ChangeRule(rule.to, "-D", rule.match));
+    if (Exists(rule.to)) status.Update(ChangeRule(rule.to, "-D", rule.match));
     return true;
   });
   return status;

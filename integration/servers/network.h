@@ -19,7 +19,9 @@ namespace zkrecipes::servers {
 
 // Hosts on a bridge, each in a network namespace of its own, and what goes wrong between them.
 // Packets are dropped silently, as by a broken switch. docs/adr/0019 says how.
-// Not thread-safe. Calls block for some ten milliseconds.
+//
+// Hosts that others made (containers) can be named in all calls; what was done to one is gone when
+// its namespace is. Not thread-safe. Calls block for some ten milliseconds.
 //
 // Errors of every method: Internal when a command fails; the message has it and what it printed.
 class Network {
@@ -29,6 +31,11 @@ class Network {
   // and its children, however they end. The process itself is at 10.77.0.1.
   //   FailedPrecondition  not root, or a program is missing (the message names Debian's package)
   static absl::StatusOr<std::unique_ptr<Network>> Make();
+  // On a bridge that is there: docker's. Hosts get `first_address` and those that follow it, which
+  // must be unused, with the prefix length of the bridge's network: 16.
+  static absl::StatusOr<std::unique_ptr<Network>> Join(const std::string& bridge,
+                                                       const std::string& first_address,
+                                                       int prefix);
 
   // A new host, which exists as long as this object or a process in it. REQUIRES: at most 200.
   absl::StatusOr<Host> AddHost();
@@ -54,10 +61,13 @@ class Network {
     std::unique_ptr<TcpProxy> proxy;
   };
 
-  Network() = default;
+  Network(std::string bridge, const std::string& first_address, int prefix);
   absl::Status Connect(const Host& host) const;
   absl::Status EndSlow(const Host& host);
 
+  const std::string bridge_;
+  const uint32_t first_address_;  // in the machine's byte order
+  const int prefix_;
   std::vector<base::UniqueFd> namespaces_;  // hold those of our hosts
   std::vector<Rule> rules_;
   std::map<std::string, Detour> detours_;  // by address

@@ -13,7 +13,7 @@
 #include "absl/strings/match.h"
 #include <gmock/gmock.h>
 
-#include "integration/servers/servers.h"
+#include "integration/servers/local_servers.h"
 #include "integration/zkr/zkr_fixture.h"
 #include "zkrecipes/contenders.h"
 #include "zkrecipes/leader_election.h"
@@ -93,7 +93,7 @@ TEST_F(ZkrRefusalTest, SaysThatPermissionIsDenied) {
 }
 
 TEST_F(ZkrRefusalTest, SaysOnceThatTheServersHaveLostTheirDataAndLeadsAgain) {
-  servers::Servers one(*testing::LocalEnsemble::Start({.servers = 1}));
+  servers::LocalServers one(*testing::LocalEnsemble::Start({.servers = 1}));
   auto leader =
       Client::Connect({.servers = one.list(), .session_timeout = absl::Seconds(2)}, {kSoon});
   ASSERT_TRUE(leader.ok()) << leader.status();

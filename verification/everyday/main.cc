@@ -233,11 +233,13 @@ int Run(const Options& options) {
   if (!directory.ok()) return Fail(directory.status());
   auto names = Names::Make(directory->path());  // these before there are threads
   if (!names.ok()) return Fail(names.status());
-  auto stage = faults::MakeStage({.tick = absl::Milliseconds(options.tick),
-                                  .init_limit = 10,
-                                  .sync_limit = kSyncLimit,
-                                  .max_lifetime = kMaxLifetime},
-                                 /*hosts=*/1);
+  auto stage = faults::MakeStage(
+      /*docker=*/false,
+      {.tick = absl::Milliseconds(options.tick),
+       .init_limit = 10,
+       .sync_limit = kSyncLimit,
+       .max_lifetime = kMaxLifetime},
+      /*hosts=*/1);
   if (!stage.ok()) return Fail(stage.status());
   if (auto status = (*names)->Cover(*stage->servers); !status.ok()) return Fail(status);
   auto guard = testing::Guard::Start(kMaxLifetime, "");

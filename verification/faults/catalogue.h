@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
+#include "integration/servers/local_servers.h"
 #include "integration/servers/network.h"
 #include "integration/servers/servers.h"
 
@@ -51,13 +52,15 @@ struct Arena {
 // Servers on a network that can be disturbed.
 struct Stage {
   std::unique_ptr<Network> network;
-  std::unique_ptr<Servers> servers;  // goes before the network
-  std::vector<Host> hosts = {};      // for clients
+  std::unique_ptr<Servers> servers;        // goes before the network
+  servers::LocalServers* local = nullptr;  // the same; null if they are containers
+  std::vector<Host> hosts = {};            // for clients
 };
 
-// Three servers, and so many hosts besides. Blocks until all serve. To be called before any thread
-// is started (see Network::Make). Errors: of Network and of the servers.
-absl::StatusOr<Stage> MakeStage(testing::LocalEnsembleOptions options, int hosts);
+// Three servers, processes of this machine or containers, and so many hosts besides. Blocks until
+// all serve. To be called before any thread is started (see Network::Make). Errors: of Network and
+// of the servers.
+absl::StatusOr<Stage> MakeStage(bool docker, testing::LocalEnsembleOptions options, int hosts);
 
 // Members, or clients, that a fault hits.
 struct Targets {
@@ -97,6 +100,7 @@ struct Fault {
   Whom whom;
   Act begin;
   Act end;
+  bool in_docker = true;  // can be done to containers too
 
   // Does it, and blocks until it is done. What could not be done wholly is mended at once.
   absl::StatusOr<Ongoing> Begin(Arena& arena) const;

@@ -22,8 +22,10 @@ using integration::kSoon;
 absl::StatusOr<Stage> ChosenStage() {
   const char* wanted = getenv("ZKRECIPES_TEST_ENSEMBLE");  // NOLINT(concurrency-mt-unsafe)
   const std::string kind = wanted == nullptr ? "local" : wanted;
+  if (kind == "docker") return MakeStage(/*docker=*/true, {.init_limit = 10}, /*hosts=*/2);
   if (kind != "local") return absl::FailedPreconditionError(integration::kNotOursToDisturb);
-  return MakeStage({.init_limit = 10, .extra_config = {{"fsync.warningthresholdms", "200"}}},
+  return MakeStage(/*docker=*/false,
+                   {.init_limit = 10, .extra_config = {{"fsync.warningthresholdms", "200"}}},
                    /*hosts=*/2);
 }
 
@@ -47,6 +49,7 @@ absl::StatusOr<Stage>& FaultsTest::Made() {
 
 Network& FaultsTest::network() { return *Made()->network; }
 Servers& FaultsTest::servers() { return *Made()->servers; }
+servers::LocalServers* FaultsTest::local() { return Made()->local; }
 
 RecordedClients& FaultsTest::clients() {
   static RecordedClients clients(Made()->hosts);
@@ -64,6 +67,7 @@ void FaultsTest::SetUp() {
 void FaultsTest::Do(const std::string& name, const std::function<void(const Numbers& hit)>& look) {
   const Fault* const fault = FindFault(name);
   ASSERT_NE(fault, nullptr);
+  if (local() == nullptr && !fault->in_docker) GTEST_SKIP() << "cannot be done to containers";
   Arena arena = this->arena();
   begun_ = base::BootNow();
   auto ongoing = fault->Begin(arena);
@@ -108,7 +112,7 @@ int FaultsTest::Running() {
 }
 
 std::string FaultsTest::DirectoryOf(int i) {
-  return testing::ServerDirectory(servers().ensemble().directory(), i + 1);
+  return testing::ServerDirectory(local()->ensemble().directory(), i + 1);
 }
 
 std::string FaultsTest::LogOf(int i) { return testing::ReadFile(DirectoryOf(i) + "/server.log"); }

@@ -47,18 +47,20 @@ class RecordedClients : public Clients {
   std::vector<std::string> calls_;
 };
 
-// Faults on three servers that all tests of the program share. Skipped where these cannot be had,
-// with the reason.
+// Faults on three servers that all tests of the program share: processes in namespaces, or, as
+// ZKRECIPES_TEST_ENSEMBLE says, containers. Skipped where these cannot be had, with the reason.
 class FaultsTest : public ::testing::Test {
  protected:
   void SetUp() override;
 
   static Network& network();
   static Servers& servers();
+  static servers::LocalServers* local();  // null if they are containers
   static RecordedClients& clients();
   Arena arena() { return {servers(), network(), clients(), random_}; }
   static base::BootTime begun() { return begun_; }  // when Do began its fault
-  // Begins it, looks, ends it, and sees that the servers serve again.
+  // Begins it, looks, ends it, and sees that the servers serve again. What cannot be done to
+  // containers is skipped there.
   using Numbers = std::vector<int>;  // of Targets
   void Do(const std::string& fault, const std::function<void(const Numbers& hit)>& look);
 
@@ -67,9 +69,9 @@ class FaultsTest : public ::testing::Test {
   static bool Writes(int i);           // a write sent to this member is committed
   static bool Runs(int i);
   static absl::Duration Uptime(int i);
-  static int Running();  // how many
-  static std::string DirectoryOf(int i);
-  static std::string LogOf(int i);
+  static int Running();                   // how many
+  static std::string DirectoryOf(int i);  // REQUIRES: local
+  static std::string LogOf(int i);        // REQUIRES: local
   // From a host to a member: how long the answer to a four letter word takes.
   static absl::Duration AnswerTime(const Host& from, int member, const std::string& word);
 

@@ -18,7 +18,7 @@
 #include "gtest/gtest.h"
 
 #include "integration/fixtures/ensemble_fixture.h"
-#include "integration/servers/servers.h"
+#include "integration/servers/local_servers.h"
 #include "testing/local/work_directory.h"
 #include "verification/checker/checker.h"
 #include "verification/interoperability/peer.h"
@@ -69,7 +69,7 @@ class BeliefTest : public ::testing::TestWithParam<Case> {
   void SetUp() override {
     auto ensemble = testing::LocalEnsemble::Start();
     ASSERT_TRUE(ensemble.ok()) << ensemble.status();
-    servers_ = std::make_unique<servers::Servers>(*std::move(ensemble));
+    servers_ = std::make_unique<servers::LocalServers>(*std::move(ensemble));
     const auto leader = servers_->Leader();
     ASSERT_TRUE(leader.ok()) << leader.status();
     own_server_ = (*leader + 1) % 3;
@@ -107,7 +107,7 @@ class BeliefTest : public ::testing::TestWithParam<Case> {
                                         const Peer& second);
 
   testing::WorkDirectory directory_ = *testing::WorkDirectory::MakeTemporary(/*keep=*/false);
-  std::unique_ptr<servers::Servers> servers_;
+  std::unique_ptr<servers::LocalServers> servers_;
   int own_server_ = 0;
   std::string others_;
   int64_t wall_less_boot_ = absl::GetCurrentTimeNanos() - history::Now();

@@ -17,7 +17,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "integration/servers/servers.h"
+#include "integration/servers/local_servers.h"
 #include "testing/local/work_directory.h"
 #include "verification/checker/run_directory.h"
 #include "verification/interoperability/peer.h"
@@ -131,7 +131,7 @@ class RoundsTest : public ::testing::Test {
   void SetUp() override {
     auto ensemble = testing::LocalEnsemble::Start();
     ASSERT_TRUE(ensemble.ok()) << ensemble.status();
-    servers_ = std::make_unique<servers::Servers>(*std::move(ensemble));
+    servers_ = std::make_unique<servers::LocalServers>(*std::move(ensemble));
   }
 
   void Disturb(history::Crew& crew, std::vector<std::unique_ptr<Participant>>& theirs) {
@@ -165,7 +165,7 @@ class RoundsTest : public ::testing::Test {
   void Run(const Pairing& pairing, std::vector<history::Violation>& violations);
 
   testing::WorkDirectory directory_ = *testing::WorkDirectory::MakeTemporary(/*keep=*/false);
-  std::unique_ptr<servers::Servers> servers_;
+  std::unique_ptr<servers::LocalServers> servers_;
 };
 
 std::vector<history::Violation> RoundsTest::Run(const Pairing& pairing) {

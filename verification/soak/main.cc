@@ -26,7 +26,7 @@ namespace {
 // Ends the parsing of the command line.
 void PrintFaults() {
   for (const faults::Fault& fault : faults::Catalogue()) {
-    std::printf("%-20s %s\n", fault.name, fault.summary);
+    std::printf("%-20s %s%s\n", fault.name, fault.summary, fault.in_docker ? "" : " (local only)");
   }
   throw CLI::Success();
 }
@@ -44,7 +44,8 @@ int Judge(const SoakOptions& options, absl::Duration took) {
   absl::StatusOr<nlohmann::json> result = history::Judge(options.report);
   if (!result.ok()) return Fail(result.status());
   const std::vector<std::string> disagreements = DisagreementsIn(options.report + "/servers");
-  result->update({{"seed", options.seed},
+  result->update({{"ensemble", options.ensemble},
+                  {"seed", options.seed},
                   {"seconds", absl::ToDoubleSeconds(took)},
                   {"workers", options.workers},
                   {"disagreements", disagreements}});
@@ -69,7 +70,7 @@ int Soak(const SoakOptions& options) {
       .tick = kTick,
       .init_limit = 10,  // an election that fails costs five seconds
       .max_lifetime = options.length + absl::Minutes(30)};
-  auto stage = faults::MakeStage(servers, options.workers);
+  auto stage = faults::MakeStage(options.docker(), servers, options.workers);
   if (!stage.ok()) {
     const bool here = absl::IsFailedPrecondition(stage.status());
     return Fail(stage.status(), here ? kNothingToSay : kCouldNotRun);
@@ -85,6 +86,8 @@ int Main(int argc, char** argv) {
   app.option_defaults()->always_capture_default();
   app.add_option("--minutes", minutes, "how long")->check(CLI::PositiveNumber);
   app.add_option("--seed", options.seed, "of whatever is chosen");
+  app.add_option("--ensemble", options.ensemble, "processes of this machine, or containers")
+      ->check(CLI::IsMember({"local", "docker"}));
   app.add_option("--faults", options.faults, "only these: names with commas between them")
       ->delimiter(',')
       ->check([](const std::string& name) {

@@ -39,7 +39,7 @@ std::vector<const faults::Fault*> Selected(const SoakOptions& options) {
   if (!options.faults.empty()) return Named(options.faults);
   std::vector<const faults::Fault*> possible;
   for (const faults::Fault& fault : faults::Catalogue()) {
-    possible.push_back(&fault);
+    if (fault.in_docker || !options.docker()) possible.push_back(&fault);
   }
   return possible;
 }
@@ -155,7 +155,8 @@ absl::Status WriteRest(const faults::Stage& stage, const SoakOptions& options) {
   limits.recovery = kRecovery;
   limits.wall_less_boot = absl::Now() - absl::UnixEpoch() - absl::Nanoseconds(history::Now());
   limits.left = *std::move(left);
-  const std::string title = absl::StrCat("Soak, seed ", options.seed);
+  const std::string title =
+      absl::StrCat("Soak of the ", options.ensemble, " ensemble, seed ", options.seed);
   return history::WriteFile(options.report + "/run.json", history::ToJson(title, limits));
 }
 

@@ -20,10 +20,13 @@ namespace zkrecipes::soak {
 struct SoakOptions {
   absl::Duration length = absl::Minutes(5);
   uint64_t seed = 1;                // chooses the faults and their targets, and what workers do
+  std::string ensemble = "local";   // or "docker"
   std::string report;               // a new directory, for histories, logs, verdict and timeline
-  std::vector<std::string> faults;  // by name; empty: all of the catalogue
+  std::vector<std::string> faults;  // by name; empty: all that can be done to these servers
   int workers = 5;
   bool one_each = false;  // ends when each fault was done once, however long that takes
+
+  bool docker() const { return ensemble == "docker"; }
 };
 
 inline constexpr absl::Duration kSessionTimeout = absl::Seconds(4);

@@ -15,7 +15,7 @@
 
 #include "integration/fixtures/client_fixture.h"
 #include "integration/fixtures/raw_client.h"
-#include "integration/servers/servers.h"
+#include "integration/servers/local_servers.h"
 #include "testing/local/work_directory.h"
 #include "verification/checker/queue_log.h"
 #include "verification/checker/run_directory.h"
@@ -32,7 +32,7 @@ class CheckedRunTest : public ::testing::Test {
   void SetUp() override {
     auto ensemble = testing::LocalEnsemble::Start();
     ASSERT_TRUE(ensemble.ok()) << ensemble.status();
-    servers_ = std::make_unique<servers::Servers>(*std::move(ensemble));
+    servers_ = std::make_unique<servers::LocalServers>(*std::move(ensemble));
   }
 
   std::vector<Transaction> Log() {
@@ -78,7 +78,7 @@ class CheckedRunTest : public ::testing::Test {
       .wall_less_boot = absl::Now() - absl::UnixEpoch() - absl::Nanoseconds(history::Now()),
       .left = std::vector<std::string>()};
   testing::WorkDirectory directory_ = *testing::WorkDirectory::MakeTemporary(/*keep=*/false);
-  std::unique_ptr<servers::Servers> servers_;
+  std::unique_ptr<servers::LocalServers> servers_;
 };
 
 // To which the judge must object.
