@@ -2,10 +2,12 @@
 
 #include "lib/base/process.h"
 
+#include <poll.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <new>
+#include <string>
 
 namespace zkrecipes::base {
 namespace {
@@ -21,6 +23,15 @@ Number* WipedOnFork() {
 }
 
 }  // namespace
+
+// Asked first, since stderr's flags are shared with other processes. A pipe that has room takes a
+// line of up to 4 KiB at once.
+bool TellOnStderr(const char* what) {
+  pollfd to{STDERR_FILENO, POLLOUT, 0};
+  if (poll(&to, 1, 0) != 1 || (to.revents & POLLOUT) == 0) return false;
+  const std::string line = std::string("zkrecipes: ") + what + "\n";
+  return write(STDERR_FILENO, line.data(), line.size()) > 0;
+}
 
 uint64_t HomeProcess::ThisProcess() {
   static Number* const wiped = WipedOnFork();

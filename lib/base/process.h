@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <utility>
@@ -60,10 +59,14 @@ inline void Leak(std::shared_ptr<void> pointer) {
   }
 }
 
+// Writes a line to stderr. False: nobody reads a pipe that is full, or a terminal is stopped. The
+// caller, which others may wait for, does not wait for that.
+bool TellOnStderr(const char* what);
+
 // Ends the process: a precondition was broken, and continuing would corrupt memory or break a
 // promise.
 [[noreturn]] inline void Die(const char* why) {
-  std::fprintf(stderr, "zkrecipes: %s\n", why);
+  TellOnStderr(why);
   std::abort();
 }
 

@@ -2,10 +2,12 @@
 //
 // The small parts, each by itself.
 
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <limits>
 #include <memory>
 #include <set>
@@ -94,6 +96,34 @@ TEST(HomeProcess, IsNotAChildWithTheSameProcessId) {
                     });
            });
   }));
+}
+
+// In a child of a death test, which a hang would otherwise never end.
+void MakeStderrAFullPipe() {
+  alarm(60);
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  ASSERT_EQ(fcntl(ends[1], F_SETFL, O_NONBLOCK), 0);
+  while (write(ends[1], "full", 4) > 0) {
+  }
+  ASSERT_EQ(fcntl(ends[1], F_SETFL, 0), 0);
+  ASSERT_EQ(dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
+}
+
+TEST(TellOnStderrDeathTest, NeitherItNorTheEndOfTheProcessWaitsForAReader) {
+  EXPECT_EXIT(
+      {
+        MakeStderrAFullPipe();
+        _exit(TellOnStderr("not read") ? 1 : 0);
+      },
+      testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(
+      {
+        MakeStderrAFullPipe();
+        Die("not read");
+      },
+      testing::KilledBySignal(SIGABRT), "");
+  EXPECT_EXIT(_exit(TellOnStderr("read") ? 0 : 1), testing::ExitedWithCode(0), "zkrecipes: read\n");
 }
 
 TEST(Leak, KeepsWhatIsSharedAlive) {

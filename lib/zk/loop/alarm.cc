@@ -9,7 +9,8 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
-#include <cstdio>
+
+#include "lib/base/process.h"
 
 namespace zkrecipes::zk::loop {
 namespace {
@@ -74,11 +75,10 @@ void PauseBriefly(int timeout) {
 
 void TellIfClosed(int error) {
   static std::atomic<bool> told = false;
-  if (error != EBADF || told.exchange(true)) return;
-  std::fputs(
-      "zkrecipes: this program has closed a descriptor that is not its own; the I/O loop goes on "
-      "without it, every 10 ms\n",
-      stderr);
+  if (error != EBADF || told) return;
+  told = base::TellOnStderr(
+      "this program has closed a descriptor that is not its own; the I/O loop goes on without it, "
+      "every 10 ms");
 }
 
 int PollAnyway(std::vector<pollfd>& polls, size_t own, int timeout) {
