@@ -4,6 +4,7 @@
 // answer.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -69,6 +70,27 @@ TEST_F(ServersChangeTest, ASessionMovesWithItsLeaseAndItsWatch) {
   EXPECT_TRUE(waiter->holds()) << "it was woken by the watch that it had set elsewhere";
   Release(*waiter);
   ExpectNothingLeft();
+}
+
+// As where one of the list is of another kind, or configured by mistake, and is met first by chance.
+TEST_F(ServersChangeTest, OneServerThatRefusesAgainAndAgainEndsNoClientThatWasServed) {
+  const auto user = Start();
+  const auto begin_anew = [&](bool at_one) {
+    user->host->set_only_server(at_one ? std::optional(1) : std::nullopt);
+    model().set_keeper(true);
+    Expire(*user);
+    PassTime(absl::Minutes(2));
+  };
+  begin_anew(/*at_one=*/true);
+  model().set_keeper(false);
+  user->host->set_only_server(std::nullopt);
+  PassTime(absl::Minutes(1));
+  Acquire(*user);
+  ASSERT_TRUE(user->result->ok()) << user->result->status();
+  user->result.reset();
+  begin_anew(/*at_one=*/false);
+  Acquire(*user);
+  EXPECT_EQ(user->code(), absl::StatusCode::kFailedPrecondition) << "each has refused it";
 }
 
 TEST_F(ServersChangeTest, AServerThatStaysInTheListKeepsItsConnection) {

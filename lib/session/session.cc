@@ -50,8 +50,7 @@ class Session::HandleListener : public zk::HandleListener {
   }
   void OnEnded(zk::Code why) override {
     if (session_ == nullptr) return;
-    if (why == zk::Code::kSessionRefused) session_->Trouble(zk::ToStatus(why, "connect", "/"));
-    session_->On(machine::event::HandleEnded{why});
+    session_->OnHandleEnded(why);
   }
   void OnWatch(const std::string& path, zk::WatchEvent event) override {
     if (session_ != nullptr) session_->watchers_.Fire(path, event);
@@ -140,6 +139,23 @@ void Session::Act(const machine::action::OpenHandle&) {
 
 // In a task of its own, because this may run inside a callback of the handle.
 void Session::Act(const machine::action::CloseHandle&) {
+// The servers that refuse this client for good, one handle after another, are remembered until one
+// has served it: one of them may be asked several times in a row.
+void Session::OnHandleEnded(zk::Code why) {
+  const bool lost_data = why == zk::Code::kSessionRefused;
+  const bool refused = why != zk::Code::kSessionExpired && !lost_data;
+  const bool served = handle_->served();
+  if (lost_data) Trouble(zk::ToStatus(why, "connect", "/"));
+  if (served || !refused) refused_by_.clear();
+  if (refused) {
+    refused_by_.insert(handle_->server());
+    report_.Note(handle_->server(), absl::StrCat("refuses this client (", zk::CodeName(why), ")"));
+  }
+  const zk::ServerCount count = zk::CountServers(
+      names_.known(), [this](const std::string& one) { return refused_by_.contains(one); });
+  On(machine::event::HandleEnded{why, served, count.counted == count.all});
+}
+
   if (handle_ == nullptr) return;
   listener_->Retire();
   options_.handle.pace = handle_->pace();

@@ -160,6 +160,8 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
   void SendIdleRead(const zk::Request& read, zk::Handle::Done done) override;
   void OnAnswered(absl::Duration round_trip, std::optional<absl::Duration> least_left) override;
   ProofListener* NextToCheck();
+  bool AreUnconfirmed() const;
+  void OnHandleEnded(zk::Code why);
   void Checked(ProofListener* listener, const std::string& path, zk::Code code);
   void OnProven() override;
   void OnLapsed() override;
@@ -190,7 +192,8 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
   absl::Duration timeout_;
   ServerReport report_;
   absl::Status trouble_;
-  absl::Status failed_;  // not OK: refused for good
+  absl::Status failed_;               // not OK: refused for good
+  std::set<std::string> refused_by_;  // for good, since one has served it
 
   base::BootTime began_;  // when the attempt that made the current connection began
   SilenceWatch silence_;

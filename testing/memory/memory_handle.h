@@ -38,6 +38,7 @@ class MemoryHandle final : public zk::Handle {
   void SetCredentials(const base::Secrets& all) override;
   int pending() const override { return pending_.size(); }
   std::string server() const override { return server_; }
+  bool served() const override { return seen_zxid_ > 0; }
   bool OnKeeper() const override { return on_keeper_; }
   zk::ConnectPace pace() const override { return pace_; }
 

@@ -168,6 +168,8 @@ class ModelEnsemble {
   void SetPingGap(absl::Duration gap, base::BootTime now);
   // From now on followers note only every second request of a session as a sign of life.
   void set_loses_touches(bool loses) { loses_touches_ = loses; }
+  // From now on each new connection finds ClickHouse Keeper, or no longer does.
+  void set_keeper(bool keeper) { options_.traits.says_it_is_keeper = keeper; }
   // No request is throttled or shed any more. Whether any could have been.
   bool refused_some() const { return counted_ > 0; }
   void RefuseNothing() { options_.traits.throttled_of = options_.traits.shed_of = 0; }

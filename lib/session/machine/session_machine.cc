@@ -108,11 +108,8 @@ class SessionMachine::Transition {
     }
     // One server may be alone in its ways, so of a client that was served each is asked; the next
     // handle begins at any of them.
-    if (had_session && !RefusesForGood(e.why)) {
-      m_.served_ = true;
-      m_.refused_ = 0;
-    }
-    if (RefusesForGood(e.why) && ++m_.refused_ >= (m_.served_ ? m_.servers_ : 1)) {
+    m_.served_ |= e.served || (had_session && !RefusesForGood(e.why));
+    if (RefusesForGood(e.why) && (e.by_every || !m_.served_)) {
       if (m_.state_ != State::kClosing) m_.state_ = State::kFailed;
       Do(action::AnnounceFailed{e.why});
       if (m_.drained_) EndSession();

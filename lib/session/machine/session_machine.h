@@ -13,7 +13,7 @@
 //                       +--------- Ended: expired ----|--------------------+
 //                                                     |                    |
 //                     kFailed <--- Ended: refused ----+--------------------+
-//                                  (as often as there are servers, if there has been a session)
+//                                  (by every server of the list, if there has been a session)
 //
 //   any --CloseRequested--> kClosing --EndAnswered: confirmed, or CloseTimeOver--> kClosed
 //
@@ -64,6 +64,8 @@ struct Disconnected {
 };
 struct HandleEnded {
   zk::Code why = zk::Code::kOk;
+  bool served = false;    // a server has answered a request of its session
+  bool by_every = false;  // server of the list it is refused by now, for good
 };
 struct CloseRequested {};
 struct Drained {};  // nothing is left to send
@@ -143,7 +145,7 @@ class SessionMachine {
   class Transition;
   auto Tie() const {
     return std::tie(servers_, state_, connected_, handle_open_, resolving_, servers_due_, drained_,
-                    session_, given_up_, served_, refused_);
+                    session_, given_up_, served_);
   }
 
   int servers_;
@@ -156,7 +158,6 @@ class SessionMachine {
   zk::SessionId session_ = 0;
   bool given_up_ = false;  // the session before: no server has said that it has ended
   bool served_ = false;    // there has been a session
-  int refused_ = 0;        // for good, by one server after another, since it was last connected
 
  public:
   friend bool operator==(const SessionMachine& a, const SessionMachine& b) {

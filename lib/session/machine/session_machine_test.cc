@@ -141,7 +141,7 @@ TEST(SessionMachine, TakesAnotherSessionsIdForALossOfItsOwn) {
   EXPECT_EQ(s.machine.session(), 8);
 }
 
-TEST(SessionMachine, GivesUpForGoodIfItIsRefusedAtOnceOrLaterByAsManyServersAsThereAre) {
+TEST(SessionMachine, GivesUpForGoodIfItIsRefusedAtOnceOrLaterByEveryServer) {
   const struct {
     zk::Code why;
     const char* failed;
@@ -153,11 +153,11 @@ TEST(SessionMachine, GivesUpForGoodIfItIsRefusedAtOnceOrLaterByAsManyServersAsTh
     EXPECT_EQ(Connecting().On({event::HandleEnded{why}}), failed);
     SessionScript s =
         After(Connected(), {event::HandleEnded{kExpired}, event::PauseOver{}, event::Resolved{}});
-    for (int i = 1; i < kServers; ++i) {
+    for (int i = 0; i < 2 * kServers; ++i) {  // one of them, again and again
       EXPECT_EQ(s.On({event::HandleEnded{why}, event::PauseOver{}, event::Resolved{}}),
                 "close handle, pause | resolve | open");
     }
-    EXPECT_EQ(s.On({event::HandleEnded{why}}), failed);
+    EXPECT_EQ(s.On({event::HandleEnded{why, /*served=*/false, /*by_every=*/true}}), failed);
     EXPECT_EQ(s.state(), State::kFailed);
   }
 }
@@ -169,6 +169,17 @@ TEST(SessionMachine, OneServerThatRefusesItInEachRoundEndsNothing) {
     s.On({event::HandleEnded{zk::Code::kKeeper}, event::PauseOver{}, event::Resolved{}});
     EXPECT_EQ(s.state(), State::kConnecting);
   }
+}
+
+// As where servers begin to ask for credentials: the other servers are asked first, and their words
+// are those for which it is given up.
+TEST(SessionMachine, AServedSessionThatIsTurnedAwayAsksEveryServer) {
+  SessionScript s = Suspended();
+  EXPECT_EQ(s.On({event::HandleEnded{zk::Code::kCredentialsRequired, /*served=*/true}}),
+            "close handle, expired, pause");
+  EXPECT_EQ(s.On({event::PauseOver{}, event::Resolved{}}), "resolve | open");
+  EXPECT_EQ(s.On({event::HandleEnded{zk::Code::kCredentialsRequired, false, /*by_every=*/true}}),
+            "close handle, failed ZSESSIONCLOSEDREQUIRESASLAUTH");
 }
 
 TEST(SessionMachine, StaysGivenUp) {

@@ -32,6 +32,8 @@ std::vector<Event> EveryEvent() {
           event::Disconnected{kRound},
           event::HandleEnded{kExpired},
           event::HandleEnded{kAuthFailed},
+          event::HandleEnded{kAuthFailed, /*served=*/true},
+          event::HandleEnded{kAuthFailed, /*served=*/true, /*by_every=*/true},
           event::CloseRequested{},
           event::Drained{},
           event::EndAnswered{true},

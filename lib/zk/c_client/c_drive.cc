@@ -107,7 +107,7 @@ bool CHandle::BeginAttempt(base::BootTime now) {
   // hears later.
   attempt_began_ = now;
   if (tls_ == nullptr) return true;
-  auto stream = tls_->Connect(HostsAt(listed_, rotation_.current()));
+  auto stream = tls_->Connect(HostsAt(known_.listed, rotation_.current()));
   if (stream.ok()) {
     boxes_.Through(std::make_unique<wire::TlsSocket>(*std::move(stream)));
     return true;

@@ -57,10 +57,11 @@ CHandle::CHandle(const HandleOptions& options, HandleListener* listener, Reactor
       poll_set_(poll_set),
       acl_(options.acl),
       rotation_(options.servers),
-      listed_(options.listed),
+      known_(options.servers),
       tls_(options.tls),
       pending_(reactor),
       pace_(options.pace) {
+  known_.listed = options.listed;
   boxes_.owner = this;
 }
 
@@ -95,7 +96,7 @@ absl::Status CHandle::Open(const HandleOptions& options) {
 void CHandle::SetServers(const Resolution& servers, bool leave) {
   set_touched(true);
   rotation_.Replace(servers.addresses);
-  listed_ = servers.listed;
+  known_ = servers;
   // The next Prepare leaves that server: here the C client may be in the middle of a call.
   leaving_ |= leave && !rotation_.Has(rotation_.current());
 }
@@ -210,8 +211,8 @@ void CHandle::Failed(Socket before, int rc) {
   if (turned_away.has_value() && !served_) return End(*turned_away);
   const bool was_connected = before == Socket::kConnected;
   NoteRefusal(before, rc);
-  if (refusals_.MostRefuse(rotation_.servers(), reactor_->Now(), PaceTerms().session_timeout)) {
-    return End(Code::kSessionRefused);
+  if (refusals_.MostRefuse(known_, reactor_->Now(), PaceTerms().session_timeout)) {
+    return End(turned_away.value_or(Code::kSessionRefused));
   }
   // The end of a good connection says nothing of the servers' pace.
   PutOff(!was_connected && (abandoned_ != Socket::kNone || rc == ZOPERATIONTIMEOUT));

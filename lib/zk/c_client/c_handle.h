@@ -49,7 +49,8 @@ class CHandle final : public Handle, public Pollable {
   bool TakeProgress() override { return boxes_.in.TakeProgress(); }
   void SetCredentials(const base::Secrets& all) override;
   int pending() const override { return pending_.size(); }
-  std::string server() const override { return connected_ ? rotation_.current() : ""; }
+  std::string server() const override { return rotation_.current(); }
+  bool served() const override { return served_; }
   bool OnKeeper() const override { return boxes_.in.with_keeper(); }
   ConnectPace pace() const override { return pace_; }
 
@@ -107,7 +108,7 @@ class CHandle final : public Handle, public Pollable {
   PollSet* const poll_set_;
   const CAcl acl_;
   Rotation rotation_;
-  std::vector<ListedServer> listed_;  // with tls_
+  Resolution known_;  // its addresses, and the names behind them
   const std::shared_ptr<tls::TlsContext> tls_;
 
   zhandle_t* zh_ = nullptr;

@@ -223,6 +223,25 @@ TEST_F(HostileServerTest, AClientThatNoServerHasServedGivesUpIfItWouldHaveToAuth
   EXPECT_EQ(replies_[0].code, Code::kConnectionLoss);
 }
 
+// As where enforce.auth.enabled is switched on: nothing is lost, and its user has to do something.
+TEST_F(HostileServerTest, AServedSessionIsToldToAuthenticateOnceMostServersWantThat) {
+  bool strict = false;
+  const auto script = [&](int number, const std::string& frame) {
+    if (number == 0) return wire::Frame(wire::Welcome(kGranted, 1000));
+    return strict ? WantsCredentials(frame) : Good(frame);
+  };
+  ScriptedServer one(script), other(script);
+  Open({&one, &other});
+  ASSERT_TRUE(RunUntil([&] { return !replies_.empty(); }));
+  strict = true;
+  one.HangUp();
+  other.HangUp();
+  ASSERT_TRUE(RunUntil([&] { return diary_.ended.has_value(); }, /*ready=*/1000));
+  EXPECT_EQ(diary_.ended, Code::kCredentialsRequired);
+  EXPECT_TRUE(handle_->served());
+  EXPECT_THAT(handle_->server(), testing::AnyOf(one.address(), other.address()));
+}
+
 TEST_F(HostileServerTest, OneThatWasServedGoesToTheNextServer) {
   ScriptedServer strict(Welcoming(WantsCredentials));
   int connections = 0;

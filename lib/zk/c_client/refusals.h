@@ -3,7 +3,6 @@
 #ifndef ZKRECIPES_LIB_ZK_C_CLIENT_REFUSALS_H_
 #define ZKRECIPES_LIB_ZK_C_CLIENT_REFUSALS_H_
 
-#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -64,11 +63,11 @@ class Refusals {
     return of != of_.end() && of->second.refuses_since.has_value();
   }
 
-  bool MostRefuse(const NumericServers& servers, base::BootTime now, absl::Duration t) const {
-    const auto refusing = std::ranges::count_if(servers, [&](const std::string& server) {
+  bool MostRefuse(const Resolution& servers, base::BootTime now, absl::Duration t) const {
+    const ServerCount count = CountServers(servers, [&](const std::string& server) {
       return Refuses(server) && now - *of_.at(server).refuses_since >= t;
     });
-    return 2 * static_cast<size_t>(refusing) > servers.size();
+    return 2 * count.counted > count.all;
   }
 
  private:

@@ -10,7 +10,7 @@ namespace {
 using Did = Refusals::Did;
 
 constexpr absl::Duration kT = absl::Seconds(10);
-const NumericServers kServers = {"a", "b"};
+const Resolution kServers(NumericServers{"a", "b"});
 
 base::BootTime At(int seconds) { return base::BootTime::SinceBoot(absl::Seconds(seconds)); }
 
@@ -52,8 +52,27 @@ TEST_F(RefusalsTest, GivesUpWhenMostServersHaveRefusedForATimeout) {
 TEST_F(RefusalsTest, GivesUpThoughOneServerOfThreeIsDown) {
   for (const char* server : {"a", "b"}) HangUpThenAnswer(server, 100);
   refusals_.Note("c", Did::kOther, /*asked=*/false, At(100));
-  EXPECT_TRUE(refusals_.MostRefuse({"a", "b", "c"}, At(110), kT));
-  EXPECT_FALSE(refusals_.MostRefuse({"a", "b", "c", "d"}, At(110), kT)) << "half may be foreign";
+  EXPECT_TRUE(refusals_.MostRefuse(NumericServers{"a", "b", "c"}, At(110), kT));
+  EXPECT_FALSE(refusals_.MostRefuse(NumericServers{"a", "b", "c", "d"}, At(110), kT))
+      << "half may be foreign";
+}
+
+// Each server listens on IPv4 only, and its name has an address of each family.
+TEST_F(RefusalsTest, CountsServersAndNotTheirAddresses) {
+  Resolution servers(NumericServers{"a", "[a]", "b", "[b]", "c", "[c]"});
+  servers.listed = {
+      {"one", {"a", "[a]"}, ""}, {"two", {"[b]", "b"}, ""}, {"three", {"c", "[c]"}, ""}};
+  HangUpThenAnswer("a", 100);
+  for (const char* closed : {"[a]", "[b]", "[c]"})
+    refusals_.Note(closed, Did::kOther, false, At(101));
+  EXPECT_FALSE(refusals_.MostRefuse(servers, At(120), kT));
+  HangUpThenAnswer("b", 100);
+  EXPECT_TRUE(refusals_.MostRefuse(servers, At(120), kT));
+  servers.listed = {{"all", servers.addresses, ""}};
+  EXPECT_TRUE(refusals_.MostRefuse(servers, At(120), kT)) << "of three behind one name";
+  servers.listed = {
+      {"one", {"a", "[a]"}, ""}, {"two", {"b"}, ""}, {"three", {}, "?"}, {"four", {}, "?"}};
+  EXPECT_FALSE(refusals_.MostRefuse(servers, At(120), kT)) << "half of four";
 }
 
 TEST_F(RefusalsTest, CountsAnewForAServerThatDidAnythingElse) {

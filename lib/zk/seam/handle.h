@@ -50,7 +50,8 @@ class HandleListener {
   // No attempt could be made. ResourceExhausted: this process lacks descriptors or memory.
   // Unavailable: a file of TlsOptions cannot be used.
   virtual void OnTrouble(const absl::Status& /*why*/) {}
-  // kSessionExpired, kSessionRefused, kAuthFailed or kCredentialsRequired. The handle is of no
+  // kSessionExpired, kSessionRefused, kAuthFailed or kCredentialsRequired: of the last two, what
+  // server() has said, and, if this session was served(), not that one alone. The handle is of no
   // further use: Close it.
   virtual void OnEnded(Code why) = 0;
   // The session's watches on `path` that `event` fires are used up. One call, even for both kinds.
@@ -58,8 +59,8 @@ class HandleListener {
 };
 
 struct HandleOptions {
-  NumericServers servers;            // in the order in which they are tried
-  std::vector<ListedServer> listed;  // the names of their certificates, with `tls`
+  NumericServers servers;                              // in the order in which they are tried
+  std::vector<ListedServer> listed;                    // their names
   absl::Duration session_timeout = absl::Seconds(10);  // requested; the server may clamp it
   base::Secrets digest_credentials;                    // each "user:password"
   std::vector<AclEntry> acl;             // of the nodes that it creates, unless Create says
@@ -109,8 +110,10 @@ class Handle {
   virtual void SetCredentials(const base::Secrets& all) = 0;
 
   virtual int pending() const = 0;  // requests not answered yet
-  // The server that it is connected to; "" if it is not.
+  // The server of its connection, or of its latest attempt; "" before the first.
   virtual std::string server() const = 0;
+  // Whether a server has answered a request of this session.
+  virtual bool served() const = 0;
   // That server is ClickHouse Keeper, or one that is like it (docs/servers.md).
   virtual bool OnKeeper() const = 0;
   // How it goes on trying to connect: for the next handle.

@@ -68,6 +68,26 @@ std::vector<std::string> HostsAt(const std::vector<ListedServer>& listed,
   return hosts;
 }
 
+ServerCount CountServers(const Resolution& servers,
+                         absl::FunctionRef<bool(const std::string& address)> is) {
+  ServerCount sum;
+  const auto add = [&](const NumericServers& of_a_name) {
+    ServerCount families[2];
+    for (const std::string& address : of_a_name) {
+      ServerCount& family = families[address.starts_with('[') ? 1 : 0];
+      ++family.all;
+      family.counted += is(address) ? 1 : 0;
+    }
+    sum.all += std::max({families[0].all, families[1].all, size_t{1}});
+    sum.counted += std::max(families[0].counted, families[1].counted);
+  };
+  for (const ListedServer& server : servers.listed) add(server.addresses);
+  if (servers.listed.empty()) {
+    for (const std::string& address : servers.addresses) add({address});
+  }
+  return sum;
+}
+
 NumericServers EachOnceShuffled(NumericServers addresses, uint64_t seed) {
   absl::flat_hash_set<std::string> seen;
   const auto repeated = [&seen](const std::string& a) { return !seen.insert(a).second; };

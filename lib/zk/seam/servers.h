@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
+
 namespace zkrecipes::zk::inline seam {
 
 // Numeric addresses, "127.0.0.1:2181" and "[::1]:2181", in the order in which they are tried.
@@ -37,6 +39,16 @@ struct Resolution {
   NumericServers addresses;          // of all of them, each once, in the order of the attempts
   std::vector<ListedServer> listed;  // for messages, in the order of the list; may be missing
 };
+
+// How many servers these are, and how many of them have an address of which `is` is true. Behind one
+// name, a server has one address of each family at most: "localhost" may be 127.0.0.1 and ::1, and
+// the server listen on one of them. A name without an address is one server.
+struct ServerCount {
+  size_t all = 0;
+  size_t counted = 0;
+};
+ServerCount CountServers(const Resolution& servers,
+                         absl::FunctionRef<bool(const std::string& address)> is);
 
 // The names and addresses, without ports, under which servers at `address` are listed; at least its
 // own.

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -45,6 +46,20 @@ TEST(FromNumeric, IsTheWayBackFromAnAddressToItsText) {
 
 TEST(EachOnceShuffled, KeepsTheOrderWithoutASeed) {
   EXPECT_THAT(EachOnceShuffled({"c:1", "a:1", "c:1", "b:1"}, 0), ElementsAre("c:1", "a:1", "b:1"));
+}
+
+TEST(CountServers, TakesTwoAddressesOfDifferentFamiliesBehindOneNameForOneServer) {
+  const auto is_one = [](const std::string& address) { return address.ends_with(":1"); };
+  const auto count = [&](const Resolution& of) {
+    const ServerCount counts = CountServers(of, is_one);
+    return absl::StrCat(counts.counted, " of ", counts.all);
+  };
+  Resolution servers(NumericServers{"10.0.0.1:1", "10.0.0.2:2", "[::1]:1"});
+  EXPECT_EQ(count(servers), "2 of 3") << "without names";
+  servers.listed = {{"a", {"10.0.0.1:1", "[::1]:1"}, ""}, {"b", {"10.0.0.2:2"}, ""}};
+  EXPECT_EQ(count(servers), "1 of 2");
+  servers.listed = {{"all", {"10.0.0.1:1", "10.0.0.2:2", "[::1]:1", "[::2]:2"}, ""}, {"x", {}, ""}};
+  EXPECT_EQ(count(servers), "1 of 3") << "two behind one name, and one unknown";
 }
 
 TEST(KeepingKnown, ANameThatIsNotAnsweredKeepsItsAddresses) {
