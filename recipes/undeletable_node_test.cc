@@ -20,6 +20,7 @@ using ::testing::SizeIs;
 
 constexpr char kOther[] = "/locks/other";
 constexpr int32_t kRead = 1;
+constexpr int32_t kWrite = 2;
 constexpr int32_t kCreate = 4;
 
 class UndeletableNodeTest : public LockInMemoryTest {
@@ -267,6 +268,78 @@ TEST_F(UndeletableNodeTest, SessionsThatHaveEmptiedAreUsedForEitherKindOfPath) {
     Acquire(refused);
     EXPECT_EQ(refused.code(), StatusCode::kPermissionDenied) << round;
   }
+}
+
+// Nodes there would end a session that others use, and each such session is one less.
+TEST_F(UndeletableNodeTest, TakesNoSessionFromOthersWhenAllAreInUse) {
+  auto user = Start();
+  std::vector<std::unique_ptr<LockUser>> leases;
+  const auto acquire = [&](const std::string& path) {
+    leases.push_back(std::make_unique<LockUser>(Beside(*user)));
+    AcquireOther(*leases.back(), path);
+    simulation_.RunUntilIdle();
+    return leases.back()->code();
+  };
+  ASSERT_TRUE(model().OperatorCreates("/locks", {}, simulation_.now()));
+  for (int i = 0; i < 32; ++i) {  // as many as there are sessions
+    ASSERT_EQ(acquire(absl::StrCat("/locks/", i)), StatusCode::kOk) << i;
+    if (i == 31) break;  // the last one's session stays whole
+    Node parent;
+    parent.acl = {{kCreate, "world", "anyone"}};
+    const std::string bad = absl::StrCat("/locks/bad", i);
+    ASSERT_TRUE(model().OperatorCreates(bad, parent, simulation_.now()));
+    ASSERT_EQ(acquire(bad), StatusCode::kPermissionDenied) << i;
+  }
+  EXPECT_EQ(acquire("/locks/bad0"), StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(leases.back()->result->status().message()),
+              HasSubstr("cannot be deleted"));
+  EXPECT_EQ(acquire("/locks/33"), StatusCode::kOk) << "there is room for others";
+}
+
+// As long as there are sessions, each such path has one of its own.
+TEST_F(UndeletableNodeTest, ANodeGoesThoughAnotherSuchPathIsHeld) {
+  MakePath(kRead + kCreate);
+  MakePath(kRead + kCreate, kOther);
+  auto user = Start();
+  LockUser other = Beside(*user);
+  for (const bool known : {false, true}) {
+    Acquire(*user);
+    AcquireOther(other);
+    simulation_.RunUntilIdle();
+    ASSERT_TRUE(user->holds() && other.holds());
+    user->result.reset();
+    PassTime(absl::Seconds(1));
+    if (known) {
+      EXPECT_THAT(Queue(), IsEmpty());
+    }
+    EXPECT_TRUE(other.holds());
+    other.result.reset();
+    PassTime(absl::Seconds(1));
+    EXPECT_THAT(model().committed().Children(kOther), IsEmpty());
+  }
+}
+
+// Each call's node, and with it the session, has to go before the next one can be first.
+TEST_F(UndeletableNodeTest, CallsThatGiveUpInALockDelayDoNotBeginItAnew) {
+  constexpr absl::Duration kDelay = absl::Seconds(20);
+  MakePath(kRead + kWrite + kCreate);
+  auto holder = Start();
+  holder->lock_options.lock_delay = kDelay;
+  Acquire(*holder);
+  ASSERT_TRUE(holder->holds());
+  Expire(*holder);
+  auto user = Start();
+  user->lock_options.lock_delay = kDelay;
+  const auto begin = simulation_.now();
+  while (simulation_.now() - begin < 10 * kDelay) {
+    Acquire(*user, {absl::Seconds(5)});
+    PassTime(absl::Seconds(5.1));
+    if (user->holds()) break;
+  }
+  ASSERT_TRUE(user->holds());
+  EXPECT_GE(simulation_.now() - begin, kDelay);
+  // In the first session, and once more in the one apart.
+  EXPECT_LT(simulation_.now() - begin, kDelay + absl::Seconds(15));
 }
 
 TEST_F(UndeletableNodeTest, AReleaseIsConfirmedByTheConfirmedEndOfItsSession) {

@@ -39,8 +39,9 @@ struct AcquireOptions {
   // (docs/lease.md). After an exclusive holder that vanished without a release (it crashed, or lost
   // its lease), the next grant waits this long, whichever contender gets it and however often the
   // wait is interrupted; a try waits too. The time counts from when a contender of this client,
-  // first in the queue, found that holder gone: calls that give up do not begin it anew, a new
-  // session does. An exclusive lease is believed no longer than this after its last confirmed
+  // first in the queue, found that holder gone: calls that give up do not begin it anew. A new
+  // session does, unless the client itself has ended the one before, as it does where the ACL
+  // forbids deletes. An exclusive lease is believed no longer than this after its last confirmed
   // write.
   //
   // Use at least the session timeout; a delay that leaves a lease less than an eighth of it is

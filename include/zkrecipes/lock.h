@@ -59,10 +59,11 @@ using LockOptions = AcquireOptions;
 //                       message names them and the remedy (AcquireOptions::marker, dialect,
 //                       beside_blind). The acquire checks its own listings; a holder is not
 //                       notified of later strangers
-//   ResourceExhausted   too many contenders in this client, a quota, the path's sequence
-//                       numbers are nearly used up, the server throttled the read of the epoch's
-//                       record, the path's children take more than 64 MiB to list, or no thread is
-//                       available for the notice of the lease's end; the message names the remedy
+//   ResourceExhausted   too many contenders in this client, or no session left for a path whose
+//                       ACL forbids deletes; a quota, the path's sequence numbers are nearly used
+//                       up, the server throttled the read of the epoch's record, the path's
+//                       children take more than 64 MiB to list, or no thread is available for the
+//                       notice of the lease's end; the message names the remedy
 //   Unauthenticated     the server refused the client's credentials
 // A lost connection or session is not an error: the wait goes on, in a new session from the tail of
 // the queue.

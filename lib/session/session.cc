@@ -16,6 +16,8 @@ namespace {
 
 // A silent connection leaves a lease in doubt for a fourteenth of it (BeatPace::OverdueAt).
 constexpr int kSuspicionChecksPerTimeout = 16;
+// To restore a backup, most servers have to be stopped and started: that takes longer.
+constexpr absl::Duration kAtOnce = absl::Seconds(1);
 
 }  // namespace
 
@@ -176,6 +178,8 @@ void Session::Act(const machine::action::AnnounceConnected& connected) {
   // The order is a promise to listeners.
   // First: what the listeners send needs a validity, and goes out behind the first beat.
   heartbeat_.OnConnected(began_, timeout_, /*new_session=*/!connected.resumed);
+  const bool follows = end_confirmed_ && reactor_->Now() - end_asked_ < kAtOnce;
+  if (!connected.resumed && !follows) line_ = id();
   BeginEpoch(/*new_session=*/!connected.resumed);
   RemoveWatchesLeftBehind();
   Announce(Change::kConnected);
@@ -223,6 +227,7 @@ void Session::Act(const machine::action::Drain&) {
 
 // In no hurry: other clients may have the same thread, so none waits for the answer.
 void Session::Act(const machine::action::EndSession&) {
+  end_asked_ = reactor_->Now();
   if (std::exchange(ending_, true)) return;
   // A server that does not answer is left, as with any other request.
   const Heartbeat::Ticket ticket = heartbeat_.Sent(zk::Get{});

@@ -96,6 +96,9 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
   // Null without a session. See Heartbeat.
   const std::shared_ptr<SessionValidity>& validity() const { return heartbeat_.validity(); }
   const machine::ExpiryMargins& margins() const { return options_.heartbeat.margins; }
+  // The first of a line of sessions, of which each but the last was ended at this client's request,
+  // and the next one began at once: between them the servers cannot have been set back.
+  zk::SessionId line() const { return line_; }
   absl::Duration timeout() const { return timeout_; }  // negotiated; before that: as requested
   // Why there is no connection, with what each server did; OK while there is one.
   const absl::Status& trouble() const { return trouble_; }
@@ -217,6 +220,8 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
   bool end_confirmed_ = false;  // of the session that ended last
   bool closing_ = false;
   size_t unconfirmed_ = 0;  // contenders whose session ended by itself while they were leaving
+  zk::SessionId line_ = 0;
+  base::BootTime end_asked_;    // when EndSession was sent last
   bool drained_ = false;
   bool ending_ = false;  // EndSession is on its way
   absl::AnyInvocable<void(absl::Status) &&> closed_;

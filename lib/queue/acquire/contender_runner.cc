@@ -298,7 +298,7 @@ void ContenderRunner::Act(action::StartDelayTimer&& start) {
   const base::BootTime now = core_->Now();
   const base::BootTime since = core_->DelayBegan(
       candidacy().parent,
-      {session_->id(), start.record_czxid, start.record_version, std::move(start.holder)}, now);
+      {session_->line(), start.record_czxid, start.record_version, std::move(start.holder)}, now);
   delay_timer_ = OnAfter(since + candidacy().lock_delay - now, event::DelayOver{start.op});
 }
 

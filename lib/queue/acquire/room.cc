@@ -11,7 +11,13 @@ namespace {
 
 using session::PathBudget;
 
-absl::Status NoRoom(const std::string& path, bool follows) {
+absl::Status NoRoom(const std::string& path, bool follows, bool apart) {
+  if (apart && !follows) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "acquire ", path, ": nodes there cannot be deleted, so they need a session apart, and all ",
+        session::client::Sessions::kMost,
+        " sessions of this client are in use: grant delete on the path, or use another client"));
+  }
   return absl::ResourceExhaustedError(absl::StrCat(
       "acquire ", path, ": this client has too many contenders",
       follows ? " in the session of the lease to go on from" : "", " (", PathBudget::kLimit,
@@ -36,12 +42,13 @@ absl::StatusOr<Room> Room::Find(session::client::Sessions& sessions,
   // Without the followed lease's session that lease is over, which any other session can find out.
   if (room.session == nullptr)
     room.session = sessions.WithRoom(candidacy.parent, node, own_watch + predecessor_watch);
-  if (room.session == nullptr) return NoRoom(path, follows);
+  const bool apart = sessions.IsApart(candidacy.parent);
+  if (room.session == nullptr) return NoRoom(path, follows, apart);
   room.node = room.session->ephemeral_budget().Reserve(node);
   room.own_watch = room.session->watch_budget().Reserve(own_watch);
   room.predecessor_watch = room.session->watch_budget().Reserve(predecessor_watch);
   if (room.node && room.own_watch && room.predecessor_watch) return room;
-  return NoRoom(path, follows);
+  return NoRoom(path, follows, apart);
 }
 
 }  // namespace zkrecipes::queue::acquire

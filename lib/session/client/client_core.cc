@@ -294,12 +294,13 @@ void ClientCore::CheckedParent(const std::string& path) {
 
 base::BootTime ClientCore::DelayBegan(const std::string& parent, Record record,
                                       base::BootTime now) {
-  const auto known = delays_.find(parent);
+  std::pair key(parent, record.line);
+  const auto known = delays_.find(key);
   if (known != delays_.end() && known->second.first == record) return known->second.second;
   // Forgetting begins a delay anew, which is only late.
   if (known == delays_.end() && delays_.size() >= kMostPaths) delays_.clear();
   // Perhaps another holder has been granted since, and has vanished, too.
-  delays_.insert_or_assign(parent, std::pair(std::move(record), now));
+  delays_.insert_or_assign(std::move(key), std::pair(std::move(record), now));
   return now;
 }
 

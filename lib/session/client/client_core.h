@@ -101,8 +101,7 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
 
   // A record of lock-delay mode, as one write has left it.
   struct Record {
-    zk::SessionId session =
-        0;  // in which it was read: a new one may be at servers that were set back
+    zk::SessionId line = 0;  // Session::line: in another the servers may have been set back
     int64_t czxid = 0;
     int32_t version = 0;
     std::string holder = {};  // that it names: servers that were set back repeat the numbers
@@ -229,7 +228,8 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   absl::AnyInvocable<void(absl::Status) &&> connected_;
   bool close_begun_ = false;
   absl::flat_hash_set<std::string> checked_parents_;
-  absl::flat_hash_map<std::string, std::pair<Record, base::BootTime>> delays_;  // by parent
+  absl::flat_hash_map<std::pair<std::string, zk::SessionId>, std::pair<Record, base::BootTime>>
+      delays_;  // by parent, and line of sessions: several may take turns
 
   mutable base::Mutex mutex_;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;           // the reactor takes no more tasks

@@ -230,6 +230,7 @@ TEST(ClientCore, BeginsALockDelayAnewInAnotherSession) {
   const base::BootTime later = first + absl::Seconds(1);
   EXPECT_EQ(core->DelayBegan("/q", {9, 7, 1, "one"}, first), first);
   EXPECT_EQ(core->DelayBegan("/q", {10, 7, 1, "one"}, later), later);
+  EXPECT_EQ(core->DelayBegan("/q", {9, 7, 1, "one"}, later), first) << "they take turns";
   End(core, *reactor);
 }
 

@@ -9,7 +9,7 @@ namespace zkrecipes::session::client {
 
 Sessions::Sessions(Environment environment, Options options)
     : environment_(std::move(environment)), options_(std::move(options)) {
-  Add(/*apart=*/false);
+  Add(/*apart=*/"");
   // The first session counts at once: the client is suspended until it is connected. A further one
   // counts from its first connection on, so that it does not suspend a client that works.
   members_.front()->counts = true;
@@ -17,10 +17,10 @@ Sessions::Sessions(Environment environment, Options options)
 
 Sessions::~Sessions() = default;
 
-Session* Sessions::Add(bool apart) {
+Session* Sessions::Add(std::string apart) {
   members_.push_back(std::make_unique<Member>());
   Member& member = *members_.back();
-  member.apart = apart;
+  member.apart = std::move(apart);
   member.session = std::make_unique<Session>(
       environment_.reactor, environment_.factory, environment_.resolver,
       Session::Options{options_.servers, options_.handle, options_.heartbeat, options_.stops,
@@ -48,7 +48,7 @@ void Sessions::Start() { first()->Start(); }
 // ---- which one ----------------------------------------------------------------------------------
 
 Session* Sessions::WithRoom(const std::string& parent, size_t node_bytes, size_t watch_bytes) {
-  const bool apart = apart_.contains(parent);
+  const std::string apart = IsApart(parent) ? parent : "";
   // The first with room, so that few sessions are opened, and one that has emptied is used again.
   Session* beside = nullptr;
   for (const auto& member : members_) {
@@ -60,7 +60,8 @@ Session* Sessions::WithRoom(const std::string& parent, size_t node_bytes, size_t
     // One that has emptied changes sides. Not the first: its end is the client's.
     if (session.ephemeral_budget().used() == 0 && &session != first()) member->apart = apart;
     if (member->apart == apart) return &session;
-    beside = &session;
+    // A path that is apart would take the session from those that count on it.
+    if (apart.empty() || !member->apart.empty()) beside = &session;
   }
   if (close_begun_) return first();  // which says so
   // A session with more than its budget could not set its watches again after a reconnection.

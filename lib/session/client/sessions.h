@@ -58,12 +58,15 @@ class Sessions {
 
   Session* first() { return members_.front()->session.get(); }
   const Session* first() const { return members_.front()->session.get(); }
-  // One for a contender under `parent` in which so many bytes of paths fit: of its kind (SetApart),
-  // or, of kMost, any that does not end soon. Null if there is none.
+  // One for a contender under `parent` in which so many bytes of paths fit. With kMost in use, a
+  // path that is apart shares one with another such path, and any other path has any session that
+  // does not end soon. Null if there is none.
   Session* WithRoom(const std::string& parent, size_t node_bytes, size_t watch_bytes);
-  // The servers did not let a node under `parent` be deleted. Later contenders there have sessions
-  // apart: those end for such nodes, which costs all that wait in them their places.
+  // The servers did not let a node under `parent` be deleted. Later contenders there have a session
+  // apart: it ends for such nodes once no lease rests on it, and all that wait in it lose their
+  // places.
   void SetApart(const std::string& parent);
+  bool IsApart(const std::string& parent) const { return apart_.contains(parent); }
   // The one that now has this session, if any.
   Session* Of(zk::SessionId id);
   bool connected() const;  // all that count
@@ -79,10 +82,10 @@ class Sessions {
     std::unique_ptr<Session> session;
     std::unique_ptr<ConfigFollower> follower;
     bool counts = false;
-    bool apart = false;  // for paths whose nodes may not be deleted
+    std::string apart;  // for this path, whose nodes may not be deleted; "": for all others
   };
 
-  Session* Add(bool apart);
+  Session* Add(std::string apart);
   std::function<void(const SessionReport&)> ReportsOf(int index) const;
   void OnChange(Member& member, Change change);
   ClientState StateAfter(const Member& member, Change change) const;
