@@ -225,6 +225,25 @@ TEST_F(LeaseFormsTest, ACloseIsConfirmedByAnExpiryNoMoreThanARelease) {
   }
 }
 
+// ... and for one that has expired before. A session timeout later no leader has it any more.
+TEST_F(LeaseFormsTest, ACloseSoonAfterAnExpiryIsNotConfirmedEither) {
+  for (const bool soon : {false, true}) {
+    auto process = StartHolder();
+    process->host->set_network(Host::Network::kDown);
+    CoRelease(process->lease(), absl::Hours(1));
+    Expire(*process);
+    process->host->set_network(Host::Network::kUp);
+    PassTime(absl::Seconds(1));
+    EXPECT_EQ(Answer(), StatusCode::kDeadlineExceeded);
+    if (!soon) PassTime(absl::Seconds(12));
+    const auto closed = std::make_shared<base::OneShot<absl::Status>>();
+    internal::ClientAccess::Core(*process->client)->Close(closed);
+    PassTime(absl::Seconds(1));
+    const absl::Status status = *closed->Take({});
+    EXPECT_EQ(status.code(), soon ? StatusCode::kDeadlineExceeded : StatusCode::kOk) << status;
+  }
+}
+
 TEST_F(LeaseFormsTest, AVerificationThatFindsNoNodeEndsTheLeaseBeforeItAnswers) {
   LockUser process;
   memory::Start(simulation_, process, {.executor = InlineExecutor()});

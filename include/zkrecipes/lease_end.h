@@ -10,6 +10,10 @@
 namespace [[gnu::visibility("default")]] zkrecipes {
 
 // Why a lease ended. All but the first are losses.
+//
+// Servers that have lost their data refuse a session for as long as it lasts. This has no reason of
+// its own: by then a lease has long ended at its deadline, or it ends as if its session had expired
+// (LeaseOptions::EndsAt::kExpiry). Calls that wait meanwhile name the servers and what they said.
 enum class LeaseEnd {
   kReleased,        // by this process
   kDeadlinePassed,  // remaining() ran out before the ensemble confirmed anything more

@@ -139,8 +139,6 @@ void Session::Act(const machine::action::OpenHandle&) {
   handle_ = *std::move(handle);
 }
 
-// In a task of its own, because this may run inside a callback of the handle.
-void Session::Act(const machine::action::CloseHandle&) {
 // The servers that refuse this client for good, one handle after another, are remembered until one
 // has served it: one of them may be asked several times in a row.
 void Session::OnHandleEnded(zk::Code why) {
@@ -158,6 +156,8 @@ void Session::OnHandleEnded(zk::Code why) {
   On(machine::event::HandleEnded{why, served, count.counted == count.all});
 }
 
+// In a task of its own, because this may run inside a callback of the handle.
+void Session::Act(const machine::action::CloseHandle&) {
   if (handle_ == nullptr) return;
   listener_->Retire();
   options_.handle.pace = handle_->pace();
@@ -194,7 +194,6 @@ void Session::Act(const machine::action::AnnounceDisconnected&) {
 
 void Session::Act(const machine::action::AnnounceExpired& expired) {
   end_confirmed_ = expired.confirmed;
-  if (closing_ && !end_confirmed_) unconfirmed_ += proof_listeners_.size();
   // First: from here on no lease of the session is believed, whichever of its users asks.
   heartbeat_.OnExpired();
   AnnounceEnded();
@@ -227,8 +226,8 @@ void Session::Act(const machine::action::Drain&) {
 
 // In no hurry: other clients may have the same thread, so none waits for the answer.
 void Session::Act(const machine::action::EndSession&) {
-  end_asked_ = reactor_->Now();
   if (std::exchange(ending_, true)) return;
+  end_asked_ = reactor_->Now();
   // A server that does not answer is left, as with any other request.
   const Heartbeat::Ticket ticket = heartbeat_.Sent(zk::Get{});
   silence_.Asked(ticket.request.number, ticket.request.sent, timeout_);
@@ -244,7 +243,7 @@ void Session::Act(const machine::action::EndSession&) {
 void Session::Act(const machine::action::AnnounceClosed& closed) {
   absl::Status status;
   end_confirmed_ = closed.confirmed;
-  if (unconfirmed_ > 0) {  // as each release is told
+  if (AreUnconfirmed()) {  // as each release is told
     status = absl::DeadlineExceededError(
         absl::StrCat("close: the deletion of ", unconfirmed_,
                      " node(s) was not confirmed before the session ended, with which they go"));
@@ -270,6 +269,18 @@ void Session::Act(const machine::action::AnnounceClosed& closed) {
   ForEach(listeners_, [&failed](SessionListener* listener) { listener->OnFailed(failed); });
   // After the handle's own close, which is posted already.
   PostGuarded([this, status] { std::move(closed_)(status); });
+}
+
+// The leader that said so may have failed before it had ended the session, and the next one gives it
+// its timeout once more.
+bool Session::AreUnconfirmed() const {
+  return unconfirmed_ > 0 && reactor_->Now() - unconfirmed_at_ <= timeout_;
+}
+
+void Session::NotConfirmed() {
+  if (!AreUnconfirmed()) unconfirmed_ = 0;
+  ++unconfirmed_;
+  unconfirmed_at_ = reactor_->Now();
 }
 
 void Session::Announce(Change change) {

@@ -88,17 +88,20 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
   // In OnExpired: the server has confirmed the end, so nothing of the session is there any more.
   // Otherwise a node may be there for another while (machine::action::Finished).
   bool end_confirmed() const { return end_confirmed_; }
+  // In OnExpired: the deletion of a node was asked for, and is not confirmed by the end either. For
+  // a session timeout Close says so, too.
+  void NotConfirmed();
   // Calls OnValidityEnded of every listener, in one batch of stop requests.
   void AnnounceEnded();
 
   bool connected() const { return machine_.connected(); }
   zk::SessionId id() const { return machine_.session(); }
-  // Null without a session. See Heartbeat.
-  const std::shared_ptr<SessionValidity>& validity() const { return heartbeat_.validity(); }
-  const machine::ExpiryMargins& margins() const { return options_.heartbeat.margins; }
   // The first of a line of sessions, of which each but the last was ended at this client's request,
   // and the next one began at once: between them the servers cannot have been set back.
   zk::SessionId line() const { return line_; }
+  // Null without a session. See Heartbeat.
+  const std::shared_ptr<SessionValidity>& validity() const { return heartbeat_.validity(); }
+  const machine::ExpiryMargins& margins() const { return options_.heartbeat.margins; }
   absl::Duration timeout() const { return timeout_; }  // negotiated; before that: as requested
   // Why there is no connection, with what each server did; OK while there is one.
   const absl::Status& trouble() const { return trouble_; }
@@ -157,14 +160,14 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
   bool CanAnswer() const override { return handle_ != nullptr && (connected() || ending_); }
   bool TakeProgress() override { return handle_ != nullptr && handle_->TakeProgress(); }
   void LeaveServer() override { handle_->LeaveServer(); }
+  bool AreUnconfirmed() const;
+  void OnHandleEnded(zk::Code why);
   void Announce(Change change);
   void Trouble(absl::Status why);
   void SendBeat(const zk::Request& request, zk::Handle::Done done) override;
   void SendIdleRead(const zk::Request& read, zk::Handle::Done done) override;
   void OnAnswered(absl::Duration round_trip, std::optional<absl::Duration> least_left) override;
   ProofListener* NextToCheck();
-  bool AreUnconfirmed() const;
-  void OnHandleEnded(zk::Code why);
   void Checked(ProofListener* listener, const std::string& path, zk::Code code);
   void OnProven() override;
   void OnLapsed() override;
@@ -217,11 +220,12 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
   PathBudget ephemeral_budget_;
   PathBudget watch_budget_;
 
-  bool end_confirmed_ = false;  // of the session that ended last
-  bool closing_ = false;
-  size_t unconfirmed_ = 0;  // contenders whose session ended by itself while they were leaving
   zk::SessionId line_ = 0;
   base::BootTime end_asked_;    // when EndSession was sent last
+  bool end_confirmed_ = false;  // of the session that ended last
+  bool closing_ = false;
+  size_t unconfirmed_ = 0;  // NotConfirmed, last at this time
+  base::BootTime unconfirmed_at_;
   bool drained_ = false;
   bool ending_ = false;  // EndSession is on its way
   absl::AnyInvocable<void(absl::Status) &&> closed_;

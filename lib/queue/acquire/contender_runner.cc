@@ -115,7 +115,11 @@ void ContenderRunner::OnDisconnected() {
 void ContenderRunner::OnSuspicionCheck() {
   if (notifier_) notifier_->CheckSuspicion();
 }
-void ContenderRunner::OnExpired() { On(event::Expired{session_->end_confirmed()}); }
+void ContenderRunner::OnExpired() {
+  const bool leaves = contender_.end().outcome != Outcome::kNone;
+  if (leaves && !session_->end_confirmed()) session_->NotConfirmed();
+  On(event::Expired{session_->end_confirmed()});
+}
 void ContenderRunner::OnProven() { On(event::Proven{}); }
 void ContenderRunner::OnLapsed() {
   if (held_ && held_->state().terms().lapses) On(event::Lapsed{});
