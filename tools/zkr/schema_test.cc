@@ -84,7 +84,8 @@ TEST(Schema, IsWhatLsAndCheckPrint) {
 
 TEST(Schema, IsWhatEnsemblePrints) {
   Schema schema;
-  const testing::DetachedStatus status = {"a:1,b:2", true, {{"a:1", 1, 7, "leader"}, {"b:2", 2}}};
+  const testing::DetachedStatus status = {
+      "a:1,b:2", true, {{"a:1", 1, 7, "leader"}, {"b:2", 2, 0, "down"}}};
   EXPECT_EQ(schema.Wrong("ensemble_start", StartedJson("/d", "a:1")), "");
   EXPECT_EQ(schema.Wrong("ensemble_stop", StoppedJson("/d", 3)), "");
   EXPECT_EQ(schema.Wrong("ensemble_status", StatusJson("/d", status)), "");

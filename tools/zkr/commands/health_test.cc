@@ -16,12 +16,13 @@ namespace zkrecipes::zkr::commands {
 namespace {
 
 constexpr absl::Duration kSoon = absl::Milliseconds(400);
+constexpr absl::Duration kEnough = absl::Seconds(8);  // a probe has half of it
 constexpr char kZkr[] = ZKRECIPES_BIN_DIR "/zkr";
 
 // Waits for the first success.
 bool Succeeds(const std::string& command, base::BootTime until = base::BootTime::InfiniteFuture()) {
   base::OneShot<bool> succeeded;
-  const Health health({command, {"ZKR_PATH=/q"}, kSoon, kZkr},
+  const Health health({command, {"ZKR_PATH=/q"}, kEnough, kZkr},
                       [&succeeded] { succeeded.Set(true); });
   return succeeded.Take(until).has_value();
 }
