@@ -709,38 +709,6 @@ TEST_F(PostgresTest, TheSchemaOfAnEarlierCommitGetsWhatIsMissing) {
   EXPECT_TRUE(*BeginOperation(a.get(), "guarded", "x"));
 }
 
-TEST_F(PostgresTest, FloorsAreForgottenThatWereShownBeforeAMarkWhoseTransactionsHaveEnded) {
-  const auto shown = [this](const std::string& resource) {
-    return a.Ask("SELECT exclusive FROM zkrecipes.floors WHERE resource = '" + resource + "'");
-  };
-  for (const std::string resource : {"gone", "used"}) {
-    ASSERT_EQ(a.Do("BEGIN"), absl::OkStatus());
-    ASSERT_EQ(ShowPass(a.get(), resource, Pass(5)), absl::OkStatus());
-    ASSERT_EQ(CommitFenced(a.get()), absl::OkStatus());
-  }
-  ASSERT_EQ(b.Do("BEGIN"), absl::OkStatus());
-  ASSERT_EQ(ShowPass(b.get(), "guarded", Pass(5)), absl::OkStatus());
-  const std::string mark = a.Ask("SELECT pg_current_xact_id()");
-  const std::string forget = "SELECT zkrecipes.forget_floors('" + mark + "')";
-  EXPECT_THAT(a.Do(forget).message(), HasSubstr("may still run"));
-  EXPECT_EQ(CommitFenced(b.get()), absl::OkStatus());
-  ASSERT_EQ(b.Do("BEGIN"), absl::OkStatus());
-  ASSERT_EQ(ShowPass(b.get(), "used", Pass(6)), absl::OkStatus());
-  ASSERT_EQ(CommitFenced(b.get()), absl::OkStatus());
-  EXPECT_EQ(a.Ask(forget), "2");
-  EXPECT_EQ(shown("gone"), "");
-  EXPECT_EQ(shown("guarded"), "");
-  EXPECT_EQ(shown("used"), "6") << "since the mark";
-  EXPECT_FALSE(a.Do("SELECT zkrecipes.forget_floors(NULL)").ok());
-  EXPECT_FALSE(
-      a.Do("SELECT zkrecipes.forget_floors(pg_current_xact_id()::text::bigint + 99)").ok());
-  EXPECT_EQ(a.Do("BEGIN; CREATE ROLE stranger; SET LOCAL ROLE stranger; "
-                 "SELECT zkrecipes.forget_floors('3')")
-                .code(),
-            Code::kPermissionDenied);
-  EXPECT_EQ(a.Do("ROLLBACK"), absl::OkStatus());
-}
-
 // ---- Both forms, beside the rule ----------------------------------------------------------------
 
 // Holders of either mode, some of them out of date, whose transactions end, are rolled back, lose

@@ -9,7 +9,6 @@
 -- For operators, and for a holder whose show_pass does not come through:
 --   SELECT zkrecipes.guard('accounts', 'ledger');
 --   SELECT zkrecipes.end_holder(resource, epoch, token, reader);
---   SELECT zkrecipes.forget_floors(mark);  -- only as described there
 --
 -- Two marks say which pass a transaction has shown, and both end with it: its number in the floor's
 -- row, and in a setting. The row's alone would come back with a dump that is loaded into another
@@ -33,6 +32,9 @@ BEGIN
   THEN
     RAISE EXCEPTION 'the schema zkrecipes is owned by another user' USING ERRCODE = '42501';
   END IF;
+  -- A row a resource, some 100 bytes, and it stays. A deleted floor admits every older pass, so delete
+  -- one only while no process runs that has ever shown a pass for its resource, with nothing of
+  -- theirs on its way (connections, poolers, queues); never that of a resource that guard has named.
   CREATE TABLE IF NOT EXISTS zkrecipes.floors (
     resource text PRIMARY KEY,
     epoch bigint NOT NULL,
@@ -145,30 +147,6 @@ BEGIN
             AND lock.granted AND lock.mode = 'ExclusiveLock' AND lock.pid <> pg_backend_pid());
 END $zkr$;
 REVOKE EXECUTE ON FUNCTION zkrecipes.end_holder FROM PUBLIC;
-
--- Floors stay, one a resource, though most resources may be gone. A floor is needed only while a
--- pass older than it may still be shown, so:
---   1. SELECT pg_current_xact_id();  -- the mark: write it down
---   2. Start every process that shows passes anew, and wait until no earlier one runs or has a
---      connection (pg_stat_activity), and no pass of theirs lies in a queue or a file.
---   3. SELECT zkrecipes.forget_floors(mark);
--- Every pass that can still be shown was granted after the mark, and so is newer than any floor that
--- was shown before it. This deletes those, and returns how many; it refuses while a transaction runs
--- that is older than the mark. With a floor goes what begin_operation remembers. Not with a mark from
--- before the load of a dump, nor while a restored ensemble's epoch is to be raised.
-CREATE OR REPLACE FUNCTION zkrecipes.forget_floors(mark xid8) RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $zkr$
-DECLARE
-  forgotten bigint;
-BEGIN
-  IF (mark <= pg_snapshot_xmin(pg_current_snapshot())) IS NOT TRUE THEN
-    RAISE EXCEPTION 'a transaction that began before % may still run', mark USING ERRCODE = '55006';
-  END IF;
-  DELETE FROM zkrecipes.floors AS floor WHERE floor.shown_in < mark AND floor.shown_in > '0';
-  GET DIAGNOSTICS forgotten = ROW_COUNT;
-  RETURN forgotten;
-END $zkr$;
-REVOKE EXECUTE ON FUNCTION zkrecipes.forget_floors FROM PUBLIC;
 
 -- With a key column, after the statement: other triggers may have changed a row's key before. Only
 -- the key is read, since the row may be large. Its text must be one in all sessions: by another name
