@@ -35,13 +35,16 @@ struct ServerTraits {
   // requests.
   int throttled_of = 0;
   int shed_of = 0;
+  bool exists_needs_read = false;  // 3.8.4 and 3.9.2: exists is refused to those who may not read
 
   // ClickHouse Keeper. The library refuses a server that says so: nothing else of it is modelled.
   bool says_it_is_keeper = false;
 
   static ServerTraits ZooKeeper39() { return {.zxid_in_events = true}; }
   static ServerTraits ZooKeeper310() {
-    return {.zxid_in_events = true, .longest_unused_container = absl::Minutes(5)};
+    return {.zxid_in_events = true,
+            .longest_unused_container = absl::Minutes(5),
+            .exists_needs_read = true};
   }
   static ServerTraits ClickHouseKeeper() { return {.says_it_is_keeper = true}; }
 };

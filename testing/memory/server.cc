@@ -221,10 +221,13 @@ zk::Reply ModelEnsemble::Executing::Read(const zk::Request& request) {
   const Tree& seen = model.tree(connection.server);
   const Node* node = seen.Find(path);
   const bool exists = std::holds_alternative<zk::WatchExists>(request);
+  const bool hidden = exists && node != nullptr && model.options_.traits.exists_needs_read &&
+                      !Allows(node->acl, kMayRead, connection.digest_ids);
+  if (hidden) return Failure(zk::Code::kNoAuth);
   if (exists) connection.watches.insert({path, zk::WatchKind::kExists});
   if (node == nullptr) return Failure(zk::Code::kNoNode);
   zk::Reply reply;
-  if (exists) {  // allowed whatever the ACL says
+  if (exists) {
     reply.stat = StatOf(*node);
     return reply;
   }

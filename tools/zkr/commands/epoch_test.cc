@@ -203,6 +203,23 @@ TEST_F(RecordOfAnEnsemble, IsNotTakenBackByACommandThatReadItBeforeItWasMadeAnew
   }
 }
 
+TEST_F(RecordOfAnEnsemble, ThatNewerServersHideIsMadeAnew) {
+  testing::InMemoryEnsemble ensemble({.version = testing::ServerVersion::kZooKeeper310});
+  const auto maker = *ensemble.Connect(operators_);
+  const std::vector<zk::AclEntry> closed = {{31 & ~1, "world", "anyone"}};
+  const auto persistent = zk::CreateMode::kPersistent;
+  for (const zk::Request& request :
+       {zk::Request(zk::Create{session::kEpochParent, "", persistent, {}}),
+        zk::Request(zk::Create{session::kEpochPath, "3", persistent, closed})}) {
+    EXPECT_TRUE(AskServer(*maker, request, {}).ok());
+  }
+  EXPECT_EQ(AskServer(*maker, zk::WatchExists{session::kEpochPath}, {})->code, zk::Code::kNoAuth);
+  const auto unsaid = MakeEpoch(*maker, {}, {});
+  EXPECT_THAT(std::string(unsaid.status().message()), HasSubstr("Say --above N"));
+  EXPECT_EQ(MakeEpoch(*maker, 3, {}).value(), 4);
+  EXPECT_EQ(AskEpoch(*maker, {}).value(), 4);
+}
+
 TEST_F(RecordOfAnEnsemble, IsNotMadeAnewWhereItsVersionWouldRepeat) {
   const auto stranger = Connect();
   EXPECT_EQ(RaiseEpoch(*stranger, 0, {}).value(), 1);
