@@ -72,6 +72,12 @@ absl::StatusOr<int64_t> EpochIn(const zk::Reply& reply) {
                    ": not a decimal number of at most 63 bits", kRemedy));
 }
 
+bool LostWithConnection(const EpochAnswers& answers) {
+  const zk::Code last = answers.record.code;
+  if (last == zk::Code::kSystemError) return false;
+  return zk::OutcomeUnknown(last) || last == zk::Code::kSessionExpired;
+}
+
 absl::StatusOr<int64_t> BelievedEpoch(const EpochAnswers& answers,
                                       const std::vector<std::string>& writers) {
   if (!writers.empty()) {

@@ -40,6 +40,10 @@ struct EpochAnswers {
   zk::Reply record_acl{};
   zk::Reply record{};
 };
+// They went with their connection, and are asked for on the next one. The last is lost if any is.
+// A server's own error is an answer: asked again behind it, the epoch could be one that began after
+// a node that was created in between.
+bool LostWithConnection(const EpochAnswers& answers);
 // As EpochIn; FailedPrecondition if others than `writers` can have written the record.
 absl::StatusOr<int64_t> BelievedEpoch(const EpochAnswers& answers,
                                       const std::vector<std::string>& writers);

@@ -78,6 +78,17 @@ void ExpectForeign(const EpochAnswers& answers, const std::string& why) {
   EXPECT_EQ(BelievedEpoch(answers, {}).value(), answers.record.code == zk::Code::kOk ? 7 : 0);
 }
 
+TEST(EpochAnswers, OfAServerThatCannotSayAreNoneThatWereLost) {
+  for (const zk::Code code : {zk::Code::kConnectionLoss, zk::Code::kSessionExpired}) {
+    EXPECT_TRUE(LostWithConnection({.record = {.code = code}}));
+  }
+  for (const zk::Code code : {zk::Code::kOk, zk::Code::kThrottled, zk::Code::kSystemError}) {
+    EXPECT_FALSE(LostWithConnection({.record = {.code = code}}));
+  }
+  EXPECT_FALSE(EpochIn({.code = zk::Code::kSystemError}).ok());
+  EXPECT_FALSE(EpochIn({.code = zk::Code::kThrottled}).ok());
+}
+
 TEST(EpochsWriters, AreBelievedIfNobodyElseCanEverHaveWritten) {
   EXPECT_EQ(BelievedEpoch(With(kClosed, kClosed), kWriters).value(), 7);
   const Entries both = {{31, "digest", "operator:hash="}, {31, "x509", "CN=operator"}};

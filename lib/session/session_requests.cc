@@ -94,12 +94,9 @@ void Session::ReadEpoch() {
        });
 }
 
-// The last of the answers is lost if any is.
 void Session::OnEpoch(const EpochAnswers& answers) {
   reading_epoch_ = false;
-  const zk::Code last = answers.record.code;
-  const bool lost = zk::OutcomeUnknown(last) || last == zk::Code::kSessionExpired;
-  if (lost) return;  // asked again on the next connection
+  if (LostWithConnection(answers)) return;
   epoch_ = BelievedEpoch(answers, options_.epoch.writers);
   if (epoch_.ok()) return;
   const absl::Status why = epoch_.status();
