@@ -101,7 +101,7 @@ int RunProbe(std::string command) {
     execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
     _exit(kNotFound);
   }
-  int status = shell > 0 ? 0 : kExhausted << 8;
+  int status = shell > 0 ? SIGTERM : kExhausted << 8;  // of a shell that has not ended: no success
   for (bool ended = shell < 0; !ended && getppid() == zkr;) {
     // SIGTERM: it has taken too long.
     if (sigwaitinfo(&awaited, nullptr) == SIGTERM) break;
