@@ -26,7 +26,7 @@ zkrecipes ($version) unstable; urgency=medium
 
   * Release $version; CHANGELOG.md has the changes.
 
- -- $(sed -n 's/^Maintainer: //p' "$tree/debian/control")  $(git log -1 --format=%cD)
+ -- $(sed -n 's/^Maintainer: //p' "$tree/debian/control")  $(git log -1 --format=%cD 2>/dev/null || date -R)
 CHANGELOG
 
 log=$out/build.log
