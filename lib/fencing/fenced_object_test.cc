@@ -39,7 +39,8 @@ int64_t Puts(const StoredObject& store, const std::string& data) {
 
 constexpr PutFault kFaults[] = {PutFault::kNone,         PutFault::kLostRequest,
                                 PutFault::kLostAnswer,   PutFault::kLateBeforeGet,
-                                PutFault::kLateAfterGet, PutFault::kLateAtTheEnd};
+                                PutFault::kLateAfterGet, PutFault::kLateAtTheEnd,
+                                PutFault::kRepeated};
 
 TEST(FencedObjectTest, RefusesAHolderThatIsOutOfDate) {
   StoredObject store = ACreatedOne();

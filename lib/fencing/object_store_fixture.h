@@ -50,7 +50,8 @@ enum class PutFault {
   kLostAnswer,
   kLateBeforeGet,
   kLateAfterGet,
-  kLateAtTheEnd
+  kLateAtTheEnd,
+  kRepeated  // by the client, which had no answer, and tells it
 };
 
 // A client of it.
@@ -96,6 +97,10 @@ class StoredObjectTransport : public ObjectTransport {
         break;
       case PutFault::kLostAnswer:
         (void)request();
+        break;
+      case PutFault::kRepeated:
+        (void)request();
+        if (request()) return PutResult::kDone;
         break;
       case PutFault::kLateBeforeGet:
         before_get_ = request;

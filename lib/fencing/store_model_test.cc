@@ -233,7 +233,7 @@ class ObjectWorld : public World {
  private:
   FencedBody Stored() override { return *ReadFencedBody(*store_.body); }
   absl::Status Do(const Call& call) override {
-    const auto fault = Any(2) == 0 ? PutFault::kNone : static_cast<PutFault>(Any(6));
+    const auto fault = Any(2) == 0 ? PutFault::kNone : static_cast<PutFault>(Any(7));
     hindered_ |= fault != PutFault::kNone;
     FencedObject object(std::make_unique<StoredObjectTransport>(store_, fault, [this] { Step(); }));
     return call.claims ? object.Claim(call.pass).status() : object.Write(call.pass, call.data);
