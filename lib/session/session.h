@@ -88,6 +88,7 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
   // In OnExpired: the server has confirmed the end, so nothing of the session is there any more.
   // Otherwise a node may be there for another while (machine::action::Finished).
   bool end_confirmed() const { return end_confirmed_; }
+  bool closing() const { return closing_; }
   // In OnExpired: the deletion of a node was asked for, and is not confirmed by the end either. For
   // a session timeout Close says so, too.
   void NotConfirmed();

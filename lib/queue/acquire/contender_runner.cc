@@ -116,8 +116,10 @@ void ContenderRunner::OnSuspicionCheck() {
   if (notifier_) notifier_->CheckSuspicion();
 }
 void ContenderRunner::OnExpired() {
-  const bool leaves = contender_.end().outcome != Outcome::kNone;
-  if (leaves && !session_->end_confirmed()) session_->NotConfirmed();
+  // As Release tells it, which says of a lost lease only that it is lost.
+  const Outcome end = contender_.end().outcome;
+  const bool asked = end != Outcome::kNone && (end != Outcome::kLost || session_->closing());
+  if (asked && !session_->end_confirmed()) session_->NotConfirmed();
   On(event::Expired{session_->end_confirmed()});
 }
 void ContenderRunner::OnProven() { On(event::Proven{}); }
