@@ -155,6 +155,7 @@ class FakeFolder : public Folder {
     return absl::OkStatus();
   }
   absl::Status Sync() override {
+    hooks_.step();
     if (platter_.Crashes()) return Crash();
     platter_.synced_names = platter_.names;
     return absl::OkStatus();

@@ -35,6 +35,7 @@ struct Call {
   bool may_be_late = false;  // it has ended, and its request may still be under way
   size_t end = 0;            // of the history, when it ended
   int commits = 0;
+  size_t begin = 0;  // of the history: the content when it began
 };
 
 constexpr unsigned kSeeds = 20;
@@ -71,9 +72,9 @@ class World {
 
  protected:
   virtual FencedBody Stored() = 0;
-  virtual absl::Status Do(const Call& call) = 0;
-  virtual void Weather() = 0;  // before any call of the store
-  virtual void AtRest() = 0;   // no process is inside a call
+  virtual absl::StatusOr<std::string> Do(const Call& call) = 0;  // a claim's data
+  virtual void Weather() = 0;                                    // before any call of the store
+  virtual void AtRest() = 0;                                     // no process is inside a call
   virtual bool down() const { return false; }
   virtual bool Calm() const { return true; }  // nothing is left of the weather before
   virtual bool requests_may_be_late() const { return false; }
@@ -118,6 +119,7 @@ class World {
     while (calls_.size() > 300 && calls_.front().ended) calls_.pop_front();
     calls_.push_back({.pass = AnyPass(), .claims = Any(3) == 0, .data = absl::StrCat(++number_)});
     Call& call = calls_.back();
+    call.begin = history_.size() - 1;
     try {
       Judge(call, Do(call));
     } catch (Killed) {
@@ -128,13 +130,25 @@ class World {
     call.end = history_.size();
   }
 
-  void Judge(Call& call, const absl::Status& status) {
+  // Once its floor was there no older holder could change the data.
+  bool WasThere(const Call& call, const std::string& claimed) const {
+    return std::any_of(history_.begin() + static_cast<std::ptrdiff_t>(call.begin), history_.end(),
+                       [&](const FencedBody& body) {
+                         FencingFloor floor = body.floor;
+                         return body.data == claimed && floor.Admit(call.pass).ok() &&
+                                floor == body.floor;
+                       });
+  }
+
+  void Judge(Call& call, const absl::StatusOr<std::string>& answer) {
+    const absl::Status& status = answer.status();
     Look();
     FencingFloor floor = history_.back().floor;
     const bool admitted = floor.Admit(call.pass).ok();
     if (status.ok()) {
       ++counts_.ok;
       EXPECT_FALSE(admitted && floor != history_.back().floor) << "its pass did not stay";
+      EXPECT_TRUE(!call.claims || WasThere(call, *answer)) << *answer << " was claimed";
       EXPECT_TRUE(call.claims || call.commits == 1) << call.data << " was not written";
       confirmed_ = history_.size() - 1;
     } else if (absl::IsFailedPrecondition(status)) {
@@ -185,10 +199,11 @@ class FileWorld : public World {
     EXPECT_TRUE(body.ok()) << body.status();
     return body.ok() ? *body : FencedBody();
   }
-  absl::Status Do(const Call& call) override {
-    return Open({.step = [this] { Step(); }})
-        .Replace(call.pass, call.claims ? nullptr : &call.data)
-        .status();
+  absl::StatusOr<std::string> Do(const Call& call) override {
+    auto body =
+        Open({.step = [this] { Step(); }}).Replace(call.pass, call.claims ? nullptr : &call.data);
+    if (!body.ok()) return body.status();
+    return std::move(body->data);
   }
   bool down() const override { return platter_.crash_at >= 0; }
   void Weather() override {
@@ -232,11 +247,14 @@ class ObjectWorld : public World {
 
  private:
   FencedBody Stored() override { return *ReadFencedBody(*store_.body); }
-  absl::Status Do(const Call& call) override {
+  absl::StatusOr<std::string> Do(const Call& call) override {
     const auto fault = Any(2) == 0 ? PutFault::kNone : static_cast<PutFault>(Any(7));
     hindered_ |= fault != PutFault::kNone;
     FencedObject object(std::make_unique<StoredObjectTransport>(store_, fault, [this] { Step(); }));
-    return call.claims ? object.Claim(call.pass).status() : object.Write(call.pass, call.data);
+    if (call.claims) return object.Claim(call.pass);
+    const absl::Status written = object.Write(call.pass, call.data);
+    if (!written.ok()) return written;
+    return call.data;
   }
   void Weather() override {
     if (Any(30) == 0) store_.busy = static_cast<int>(Any(40));
