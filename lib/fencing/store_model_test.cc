@@ -38,7 +38,7 @@ struct Call {
   size_t begin = 0;  // of the history: the content when it began
 };
 
-constexpr unsigned kSeeds = 20;
+constexpr unsigned kSeeds = 40;
 
 struct Killed {};
 
