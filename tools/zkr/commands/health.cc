@@ -96,6 +96,7 @@ int RunProbe(std::string command) {
   supervisor::NameThisProcess(kProbeName);
   const pid_t shell = fork();
   if (shell == 0) {
+    setpgid(0, 0);  // `kill 0` in a probe is not for the process that judges it
     const sigset_t none = supervisor::SignalSet({});
     sigprocmask(SIG_SETMASK, &none, nullptr);
     execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);

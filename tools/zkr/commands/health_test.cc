@@ -46,6 +46,13 @@ TEST(HealthTest, WithoutASuccessIsInDoubtAfterHalfOfTheTime) {
   }
 }
 
+TEST(HealthTest, ACommandThatKillsItsGroupDoesNotBecomeASuccess) {
+  const Health health({"trap 'kill 0' EXIT; exit 1", {}, kSoon, kZkr}, [] { ADD_FAILURE(); });
+  while (!health.InDoubt()) std::this_thread::yield();
+  const Health ended({"kill $PPID; exec sleep 1000", {}, kSoon, kZkr}, [] { ADD_FAILURE(); });
+  while (!ended.InDoubt()) std::this_thread::yield();
+}
+
 // Also what has a session of its own, and no parent any more.
 TEST(HealthTest, WhatARunLeavesBehindIsKilled) {
   const supervisor::Pipe pipe =

@@ -103,6 +103,11 @@ Queue QueueIn(const Facts& facts) {
   return queue;
 }
 
+bool CanBeBroken(const Facts& facts, const ContenderInfo& contender) {
+  return IsRead(contender) &&
+         std::ranges::count(facts.contenders, contender.token, &ContenderInfo::token) == 1;
+}
+
 bool IsHere(const Facts& facts, const OwnerInfo& owner) {
   return owner.pid > 0 && owner.host == facts.machine.host;
 }

@@ -79,6 +79,9 @@ struct Queue {
 };
 Queue QueueIn(const Facts& facts);
 
+// Whether `zkr break` takes its token: it is known, and no other contender's.
+bool CanBeBroken(const Facts& facts, const ContenderInfo& contender);
+
 // Whether `owner` names this machine as its host.
 bool IsHere(const Facts& facts, const OwnerInfo& owner);
 

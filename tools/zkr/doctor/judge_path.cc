@@ -213,6 +213,12 @@ void JudgeRecord(const PathFacts& parent, Findings& found) {
 
 Findings JudgeQueue(const Facts& facts, const PathFacts& path) {
   Findings found;
+  if (path.exists && !path.listed) {
+    found.push_back(
+        {kCertain, "path-unreadable", path.path,
+         "its ACL does not let this client read it: who holds it and who waits is unknown",
+         "give credentials that its ACL names (--digest-file)"});
+  }
   JudgeNumbers(path, found);
   JudgeOrphans(facts, path, found);
   JudgeProcesses(facts, path, found);

@@ -37,6 +37,11 @@ TEST(JudgeQueue, FindsWhatIsWrongWithAQueue) {
              f.path = PathFacts{.path = "/q"};
              f.contenders.clear();
            }),
+      Mess("a path that may not be listed", {"path-unreadable /q"},
+           [](Facts& f) {
+             f.path->listed = false;
+             f.contenders.clear();
+           }),
       Mess("a contender that no session owns", {"orphan-persistent /q"},
            [](Facts& f) { f.contenders[0].session = 0; }),
       Mess("a contender that cannot be read", {},

@@ -123,7 +123,7 @@ absl::Status ReadTree(Client& client, const std::string& path, Facts& facts) {
   if (absl::Status read = ReadNode(client, node, found); !read.ok()) return read;
   if (!found.exists) return absl::OkStatus();
   auto contenders = ListContenders(client, path, kWait);
-  // A path that may not be listed is reported as such by the ACLs' findings.
+  // A path that may not be listed is a finding.
   if (absl::IsPermissionDenied(contenders.status())) return absl::OkStatus();
   if (!contenders.ok()) return contenders.status();
   found.listed = true;

@@ -91,7 +91,7 @@ ordered_json LockJson(const Facts& facts) {
   ordered_json command = {"zkr", "break", facts.path->path, "--token", first.token.ToString()};
   return {{"holders", std::move(holders)},
           {"waiters", queue.waiters.size()},
-          {"break", !IsRead(first) ? ordered_json() : std::move(command)}};
+          {"break", !CanBeBroken(facts, first) ? ordered_json() : std::move(command)}};
 }
 
 ordered_json PathJson(const Facts& facts, const PathFacts& path) {

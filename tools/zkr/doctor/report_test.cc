@@ -211,6 +211,13 @@ TEST(StuckLock, IsExplainedToPrograms) {
   EXPECT_THAT(Unbroken(facts), Not(HasSubstr("lock  ")));
 }
 
+TEST(StuckLock, OfTwoContendersWithOneTokenHasNoCommandThatBreaksIt) {
+  Facts facts = Stuck();
+  facts.contenders[1].token = facts.contenders[0].token;
+  EXPECT_THAT(Unbroken(facts), Not(HasSubstr("to break  ")));
+  EXPECT_TRUE(JsonOf(facts)["lock"]["break"].is_null());
+}
+
 TEST(StuckLock, OfAHolderWhoseNodeMayNotBeReadIsUnknown) {
   Facts facts = Stuck();
   facts.contenders = {{.holds = true, .node = kFirst}};

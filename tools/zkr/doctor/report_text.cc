@@ -170,7 +170,7 @@ std::string LockText(const Facts& facts) {
   text += Paragraph("waiting", absl::StrCat(waiters.size(), next));
   const ContenderInfo& first = holders.front();
   // Without a token there is no safe way to name it.
-  if (!IsRead(first)) return text;
+  if (!CanBeBroken(facts, first)) return text;
   text += Paragraph("to break", absl::StrCat("zkr break ", facts.path->path, " --token ",
                                              first.token.ToString()));
   return text + Paragraph("",
