@@ -16,7 +16,8 @@ absl::Status NoRoom(const std::string& path, bool follows, bool apart) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "acquire ", path, ": nodes there cannot be deleted, so they need a session apart, and all ",
         session::client::Sessions::kMost,
-        " sessions of this client are in use: grant delete on the path, or use another client"));
+        " sessions of this client are in use: use another client, which needs none apart once "
+        "delete is granted there"));
   }
   return absl::ResourceExhaustedError(absl::StrCat(
       "acquire ", path, ": this client has too many contenders",

@@ -71,19 +71,19 @@ std::vector<std::string> HostsAt(const std::vector<ListedServer>& listed,
 ServerCount CountServers(const Resolution& servers,
                          absl::FunctionRef<bool(const std::string& address)> is) {
   ServerCount sum;
-  const auto add = [&](const NumericServers& of_a_name) {
+  const auto add = [&](const NumericServers& of_a_name, bool exists) {
     ServerCount families[2];
     for (const std::string& address : of_a_name) {
       ServerCount& family = families[address.starts_with('[') ? 1 : 0];
       ++family.all;
       family.counted += is(address) ? 1 : 0;
     }
-    sum.all += std::max({families[0].all, families[1].all, size_t{1}});
+    sum.all += std::max({families[0].all, families[1].all, size_t{exists}});
     sum.counted += std::max(families[0].counted, families[1].counted);
   };
-  for (const ListedServer& server : servers.listed) add(server.addresses);
+  for (const ListedServer& server : servers.listed) add(server.addresses, server.exists);
   if (servers.listed.empty()) {
-    for (const std::string& address : servers.addresses) add({address});
+    for (const std::string& address : servers.addresses) add({address}, true);
   }
   return sum;
 }

@@ -60,6 +60,8 @@ TEST(CountServers, TakesTwoAddressesOfDifferentFamiliesBehindOneNameForOneServer
   EXPECT_EQ(count(servers), "1 of 2");
   servers.listed = {{"all", {"10.0.0.1:1", "10.0.0.2:2", "[::1]:1", "[::2]:2"}, ""}, {"x", {}, ""}};
   EXPECT_EQ(count(servers), "1 of 3") << "two behind one name, and one unknown";
+  servers.listed.back().exists = false;
+  EXPECT_EQ(count(servers), "1 of 2");
 }
 
 TEST(KeepingKnown, ANameThatIsNotAnsweredKeepsItsAddresses) {
