@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <climits>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <utility>
@@ -64,13 +65,28 @@ CLI::Option* AddSeconds(CLI::App& app, const std::string& name, absl::Duration& 
   return app.add_option(name, parse, help)->type_name("SECONDS")->expected(1);
 }
 
+CLI::Validator Decimal() {
+  const auto normalize = [](std::string& text) {
+    std::int64_t number = 0;
+    if (!absl::SimpleAtoi(text, &number)) {
+      return absl::StrCat("\"", text, "\" is not a decimal number");
+    }
+    text = std::to_string(number);
+    return std::string();
+  };
+  return CLI::Validator(normalize, "");
+}
+
 void AddNumber(CLI::App& app, const std::string& name, int& value, int max,
                const std::string& help) {
-  app.add_option(name, value, help)->type_name("N")->check([max](const std::string& text) {
-    int number = 0;
-    const bool in_range = absl::SimpleAtoi(text, &number) && number >= 0 && number <= max;
-    return in_range ? "" : absl::StrCat("\"", text, "\" is not a number from 0 to ", max);
-  });
+  app.add_option(name, value, help)
+      ->type_name("N")
+      ->check([max](const std::string& text) {
+        int number = 0;
+        const bool in_range = absl::SimpleAtoi(text, &number) && number >= 0 && number <= max;
+        return in_range ? "" : absl::StrCat("\"", text, "\" is not a number from 0 to ", max);
+      })
+      ->transform(Decimal());
 }
 
 void AddPath(CLI::App& command, std::string& path, const std::string& help) {
@@ -185,6 +201,8 @@ void FinishCommand(const CLI::App& command, const std::optional<std::vector<std:
   if (cmd->empty()) RefuseUsage("CMD", "missing after --");
   // After CMD's end its leftovers get the grace, and the lock is held all that time.
   if (flags.grace == absl::InfiniteDuration()) RefuseUsage("--grace", "must be finite");
+  // A variable that is not set would be a probe that always succeeds.
+  if (command.count("--probe") > 0 && flags.probe.empty()) RefuseUsage("--probe", "is empty");
   if (flags.alive_within <= absl::ZeroDuration()) {
     RefuseUsage("--alive-within", "must be more than zero");
   }

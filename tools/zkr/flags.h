@@ -43,6 +43,9 @@ CLI::Option* AddDuration(CLI::App& app, const std::string& name, absl::Duration&
 CLI::Option* AddSeconds(CLI::App& app, const std::string& name, absl::Duration& value,
                         const std::string& help);
 
+// For ->transform: CLI11 reads 010 as eight, 0x10 as sixteen, and cuts what is too long.
+CLI::Validator Decimal();
+
 // A number from 0 to `max`. Unlike with CLI::Range, --help does not show the range.
 void AddNumber(CLI::App& app, const std::string& name, int& value, int max,
                const std::string& help);

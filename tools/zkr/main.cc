@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <iostream>
 #include <map>
 #include <memory>
 #include <optional>
@@ -72,7 +74,10 @@ class CommandLine {
       app_.parse(Words(words_.rbegin(), words_.rend()));
     } catch (const CLI::ParseError& error) {
       // CLI11 reports --help and --version as errors, too.
-      if (error.get_exit_code() == 0) return app_.exit(error);  // --help, --version
+      if (error.get_exit_code() == 0) {  // --help, --version
+        app_.exit(error);
+        return std::cout.flush() ? kDone : CannotPrint(errno);
+      }
       return Refuse(error);
     }
     return exit_code_;
@@ -180,6 +185,7 @@ class CommandLine {
     AddPath(*command, break_.path, "The lock: a path such as /locks/backup");
     command->add_option("--token", break_.token, "The contender's token, as `zkr ls` shows it")
         ->required()
+        ->transform(Decimal())
         ->type_name("N");
   }
 
@@ -200,6 +206,7 @@ class CommandLine {
           const bool good = absl::SimpleAtoi(text, &number) && number >= 0;
           return good ? "" : absl::StrCat("\"", text, "\" is not a number of 0 or more");
         })
+        ->transform(Decimal())
         ->type_name("N");
   }
 
@@ -222,6 +229,7 @@ class CommandLine {
         ->add_option("--sync-limit", doctor_.input.sync_limit, "With --plan: their syncLimit (5)")
         ->needs(plan)
         ->check(CLI::Range(1, 1000).description(""))
+        ->transform(Decimal())
         ->type_name("N");
     AddDuration(*command, "--pause", doctor_.input.pause,
                 "With --plan: the longest pause that must not cost a lease")
@@ -241,6 +249,7 @@ class CommandLine {
                      "With --plan: how many sessions hold locks at a time (1)")
         ->needs(plan)
         ->check(CLI::Range(1, 1'000'000).description(""))
+        ->transform(Decimal())
         ->type_name("N");
   }
 
@@ -261,11 +270,13 @@ class CommandLine {
         add("start", "Start the servers, or those that are down; print their addresses",
             commands::StartEnsemble);
     start->add_option("--servers", ensemble_.servers, "How many: 1 to 9 (3 if not given)")
-        ->check(CLI::Range(1, 9));
+        ->check(CLI::Range(1, 9))
+        ->transform(Decimal());
     start
         ->add_option("--port", ensemble_.port,
                      "The first server's; the others have the next ones (any that are free)")
-        ->check(CLI::Range(1, 65535));
+        ->check(CLI::Range(1, 65535))
+        ->transform(Decimal());
     add("stop", "Stop the servers and remove their files", commands::StopEnsemble);
     add("status", "Show each server's pid and mode; fail if there is no quorum",
         commands::ShowEnsemble);

@@ -20,6 +20,7 @@
 #include "tools/zkr/supervisor/interruption.h"
 #include "tools/zkr/supervisor/process.h"
 #include "tools/zkr/supervisor/signals.h"
+#include "tools/zkr/supervisor/supervisor.h"
 
 namespace zkrecipes::zkr::commands {
 namespace {
@@ -75,10 +76,9 @@ std::string RunOnce(const Health::Options& options, const supervisor::LossWatch&
     const absl::Duration waited = absl::Trunc(base::BootNow() - began, absl::Milliseconds(1));
     return absl::StrCat("gave no answer in ", absl::FormatDuration(waited));
   }
-  const int result = WIFSIGNALED(status) ? kSignalBase + WTERMSIG(status) : WEXITSTATUS(status);
-  if (result == 0) return "";
-  if (result > kSignalBase) return absl::StrCat("died of signal ", result - kSignalBase);
-  return absl::StrCat("failed with exit status ", result);
+  if (WIFSIGNALED(status)) return absl::StrCat("died of signal ", WTERMSIG(status));
+  if (WEXITSTATUS(status) == 0) return "";
+  return absl::StrCat("failed with exit status ", WEXITSTATUS(status));
 }
 
 }  // namespace
@@ -112,6 +112,8 @@ int RunProbe(std::string command) {
     }
   }
   supervisor::KillTree(supervisor::Cgroup(), base::BootNow() + absl::Seconds(1));
+  // By the shell's own signal, so that it is not taken for an exit status.
+  if (WIFSIGNALED(status)) supervisor::EndBy(WTERMSIG(status), /*typed=*/false);
   return WIFSIGNALED(status) ? kSignalBase + WTERMSIG(status) : WEXITSTATUS(status);
 }
 

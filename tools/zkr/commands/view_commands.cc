@@ -20,6 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 
+#include "lib/base/boot_time.h"
 #include "tools/zkr/commands/client.h"
 #include "tools/zkr/commands/commands.h"
 #include "tools/zkr/commands/narrator.h"
@@ -100,17 +101,20 @@ class Watcher {
 
  private:
   absl::StatusOr<Queue> Ask(const std::stop_token& cancel) {
-    const absl::Time begin = absl::Now();
+    const absl::Time since = absl::Now();
+    const base::BootTime begin = base::BootNow();
     auto queue = ListContenders(client_, path_, {patience_, cancel});
     const auto code = queue.status().code();
-    if (code == absl::StatusCode::kDeadlineExceeded || code == absl::StatusCode::kUnavailable) {
-      TellSilence(begin);
-      queue = ListContenders(client_, path_, {absl::InfiniteDuration(), cancel});
-      if (queue.ok() && !global_.quiet) Complain("the servers answer again");
-      last_.clear();  // so that the view is seen to be new
-    }
-    // A long queue takes its time.
-    patience_ = std::max(absl::Seconds(1), 2 * (absl::Now() - begin));
+    const bool silent =
+        code == absl::StatusCode::kDeadlineExceeded || code == absl::StatusCode::kUnavailable;
+    // A long queue takes its time; an outage makes nothing slower that comes after it.
+    patience_ = std::max(absl::Seconds(1), 2 * (base::BootNow() - begin));
+    if (!silent) return queue;
+    TellSilence(since);
+    queue = ListContenders(client_, path_, {absl::InfiniteDuration(), cancel});
+    if (queue.ok() && !global_.quiet) Complain("the servers answer again");
+    last_.clear();  // so that the view is seen to be new
+    patience_ = absl::Seconds(1);
     return queue;
   }
 
@@ -183,9 +187,10 @@ void WaitForEnd(const std::stop_token& interrupted, const std::stop_token& ended
   }
 }
 
-int Observe(const ClientPtr& client, const std::string& path, bool json,
+int Observe(const GlobalFlags& flags, const ClientPtr& client, const std::string& path,
             const std::stop_token& cancel) {
-  const auto printer = std::make_shared<Printer>(json);
+  const OutageNotice outages(flags, *client);
+  const auto printer = std::make_shared<Printer>(flags.json);
   {
     const auto subscription =
         LeaderElection(client, path).Observe([printer](auto leader) { printer->Print(leader); });
@@ -217,7 +222,7 @@ int RunLs(const GlobalFlags& global, const LsFlags& flags) {
 int RunObserve(const GlobalFlags& flags, const std::string& path) {
   if (const absl::Status checked = CheckPath(path); !checked.ok()) return Refuse(checked);
   return GoOn(flags, [&](const ClientPtr& client, const std::stop_token& cancel) {
-    return Observe(client, path, flags.json, cancel);
+    return Observe(flags, client, path, cancel);
   });
 }
 
