@@ -212,6 +212,17 @@ TEST_F(LockDelayTest, CallsThatGiveUpBeforeItIsOverDoNotBeginItAnew) {
   ASSERT_TRUE(second->holds());
 }
 
+// Its servers may have been set back.
+TEST_F(LockDelayTest, BeginsAnewInASessionThatFollowsAnExpiry) {
+  auto first = StartDelayedHolder();
+  ExpireSilently(*first);
+  auto second = StartDelayedWaiter();
+  PassTime(kDelay - absl::Seconds(5));
+  ASSERT_EQ(second->answers, 0);
+  Expire(*second);
+  ExpectGrantedAfter(kDelay, *second);
+}
+
 TEST_F(LockDelayTest, AnotherHolderThatVanishesIsAnotherDelay) {
   auto first = StartDelayedHolder();
   ExpireSilently(*first);

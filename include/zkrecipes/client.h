@@ -203,8 +203,8 @@ class Client {
   //                      nodes of locks among them, may be there until it ends by itself, one
   //                      session timeout after the ensemble last heard of it. After wait.timeout
   //                      closing continues in the background. Also, as Lease::Release, if the
-  //                      session expired, a session timeout ago or less, before the deletion of a
-  //                      node was confirmed
+  //                      session expired, two session timeouts ago or less, before the deletion
+  //                      of a node was confirmed
   //   Cancelled          by wait.cancel: likewise
   //   InvalidArgument    the timeout; nothing is closed
   //   FailedPrecondition on the client's own I/O thread, or in a forked child; nothing is closed

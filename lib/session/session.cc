@@ -271,10 +271,10 @@ void Session::Act(const machine::action::AnnounceClosed& closed) {
   PostGuarded([this, status] { std::move(closed_)(status); });
 }
 
-// The leader that said so may have failed before it had ended the session, and the next one gives it
-// its timeout once more.
+// The leader that said so may have failed before it had ended the session. The next one gives it
+// its timeout once more, from its own election on.
 bool Session::AreUnconfirmed() const {
-  return unconfirmed_ > 0 && reactor_->Now() - unconfirmed_at_ <= timeout_;
+  return unconfirmed_ > 0 && reactor_->Now() - unconfirmed_at_ <= 2 * timeout_;
 }
 
 void Session::NotConfirmed() {

@@ -89,8 +89,8 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
   // Otherwise a node may be there for another while (machine::action::Finished).
   bool end_confirmed() const { return end_confirmed_; }
   bool closing() const { return closing_; }
-  // In OnExpired: the deletion of a node was asked for, and is not confirmed by the end either. For
-  // a session timeout Close says so, too.
+  // Of a node that has gone, or will go, with its session: neither that nor its deletion is
+  // confirmed. For two session timeouts Close says so, too.
   void NotConfirmed();
   // Calls OnValidityEnded of every listener, in one batch of stop requests.
   void AnnounceEnded();

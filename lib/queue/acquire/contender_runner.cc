@@ -115,13 +115,7 @@ void ContenderRunner::OnDisconnected() {
 void ContenderRunner::OnSuspicionCheck() {
   if (notifier_) notifier_->CheckSuspicion();
 }
-void ContenderRunner::OnExpired() {
-  // As Release tells it, which says of a lost lease only that it is lost.
-  const Outcome end = contender_.end().outcome;
-  const bool asked = end != Outcome::kNone && (end != Outcome::kLost || session_->closing());
-  if (asked && !session_->end_confirmed()) session_->NotConfirmed();
-  On(event::Expired{session_->end_confirmed()});
-}
+void ContenderRunner::OnExpired() { On(event::Expired{session_->end_confirmed()}); }
 void ContenderRunner::OnProven() { On(event::Proven{}); }
 void ContenderRunner::OnLapsed() {
   if (held_ && held_->state().terms().lapses) On(event::Lapsed{});
@@ -363,6 +357,8 @@ void ContenderRunner::Act(const action::Finished& finished) {
   if (notifier_) notifier_->Ended();
   // Another thread may have released it just before the machine was told that it is lost.
   const bool lost = finished.outcome == Outcome::kLost && !(held_ && held_->state().released());
+  // Of a lost lease Release says that it is lost.
+  if (finished.unconfirmed && (!lost || session_->closing())) session_->NotConfirmed();
   absl::Status left;
   if (lost) {
     left = EndStatus(finished, acquisition_->path(), candidacy().parent);
