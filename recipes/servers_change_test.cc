@@ -72,7 +72,8 @@ TEST_F(ServersChangeTest, ASessionMovesWithItsLeaseAndItsWatch) {
   ExpectNothingLeft();
 }
 
-// As where one of the list is of another kind, or configured by mistake, and is met first by chance.
+// As where one of the list is of another kind, or configured by mistake, and is met first by
+// chance.
 TEST_F(ServersChangeTest, OneServerThatRefusesAgainAndAgainEndsNoClientThatWasServed) {
   const auto user = Start();
   const auto begin_anew = [&](bool at_one) {

@@ -58,8 +58,8 @@ struct WriteOp {
 //
 // A transaction of many operations takes time, in which the servers answer nothing that proves the
 // session: 8,500 creates, the most that fit, took three servers 0.3 to 0.8 s on a busy machine with
-// two cores. It is committed or not all the same, but the lease may be over when it returns. So keep
-// it far below the session timeout, or write in several.
+// two cores. It is committed or not all the same, but the lease may be over when it returns. So
+// keep it far below the session timeout, or write in several.
 //
 // To be recognised, each transaction also sets a mark in the data of the lease's node. The data
 // stays readable for all (docs/adr/0034 lists nodes that cannot be marked). Writes of one lease,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Leader election, in every world: what LossInAWorld and QueueInAWorld, which are for elections
-// too, leave open. Who leads, also as other libraries' suites play it, and the value that a leader proclaims.
+// too, leave open. Who leads, also as other libraries' suites play it, and the value that a leader
+// proclaims.
 
 #include <algorithm>
 #include <array>

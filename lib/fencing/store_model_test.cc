@@ -2,8 +2,8 @@
 //
 // A fenced file and a fenced object beside the rule: random holders write and claim, stand still at
 // any call while others go on, are killed there, and try again; requests and answers are lost or
-// late, the store is busy, the machine crashes. After every call it is asked whether the content has
-// changed, and by whom.
+// late, the store is busy, the machine crashes. After every call it is asked whether the content
+// has changed, and by whom.
 
 #include <algorithm>
 #include <cstdio>

@@ -96,7 +96,7 @@ Exit status: 0 nothing found; 1 something to do; 69 no server grants a session; 
 not be written; 77 PATH may not be read; 64 bad arguments.
 The global options (see `zkr --help`), such as --json, may stand before or after `doctor`.)";
 
-// ---- of the manual page alone --------------------------------------------------------------------
+// ---- of the manual page alone ------------------------------------------------------------------
 
 inline constexpr char kExitStatus[] = R"(
 Of lock and elect that of CMD, or 128+n if signal n ended it, unless zkr itself has the last word:
@@ -113,7 +113,7 @@ Of lock and elect that of CMD, or 128+n if signal n ended it, unless zkr itself 
   127  CMD was not found)";
 
 inline constexpr char kEnvironment[] = R"(
-  ZKR_FENCING_TOKEN, ZKR_FENCING_EPOCH  For CMD: what it passes on to the resources that it writes to
+  ZKR_FENCING_TOKEN, ZKR_FENCING_EPOCH  For CMD: what it passes to the resources that it writes to
   ZKR_SEQUENCER  For CMD: what `zkr check` takes
   ZKR_PATH, ZKR_NODE  For CMD: the lock, and its node)";
 

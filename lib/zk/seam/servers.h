@@ -40,10 +40,10 @@ struct Resolution {
   std::vector<ListedServer> listed;  // for messages, in the order of the list; may be missing
 };
 
-// How many servers these are, and how many of them have an address of which `is` is true. Behind one
-// name, a server has one address of each family at most: "localhost" may be 127.0.0.1 and ::1, and
-// the server listen on one of them. A name without an address is one server,
-// unless it is known not to exist.
+// How many servers these are, and how many of them have an address of which `is` is true. Behind
+// one name, a server has one address of each family at most: "localhost" may be 127.0.0.1 and ::1,
+// and the server listen on one of them. A name without an address is one server, unless it is known
+// not to exist.
 struct ServerCount {
   size_t all = 0;
   size_t counted = 0;

@@ -45,9 +45,9 @@ class Health {
   std::jthread thread_;                // last: it uses the others
 };
 
-// A probe's process: zkr itself under this name, started anew. It is the subreaper of the shell that
-// runs `command`, so that nothing that is started in it escapes by a session of its own. It ends
-// with the shell, by SIGTERM or with zkr, once the rest is dead (what cannot be killed is left
+// A probe's process: zkr itself under this name, started anew. It is the subreaper of the shell
+// that runs `command`, so that nothing that is started in it escapes by a session of its own. It
+// ends with the shell, by SIGTERM or with zkr, once the rest is dead (what cannot be killed is left
 // after a second), and returns the shell's exit status.
 inline constexpr char kProbeName[] = "lock-probe";
 int RunProbe(std::string command);

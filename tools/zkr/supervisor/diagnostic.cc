@@ -40,8 +40,8 @@ std::string LineOf(std::string message, const std::string& code) {
   }
 }
 
-// A pipe of another user's, which cannot be opened anew: from a pipe of our own the kernel moves the
-// line over without waiting, whatever the flags of the other end are.
+// A pipe of another user's, which cannot be opened anew: from a pipe of our own the kernel moves
+// the line over without waiting, whatever the flags of the other end are.
 ssize_t Splice(const std::string& line) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return -1;
