@@ -195,8 +195,9 @@ class Client {
 
   // Releases every lease, ends every wait (FailedPrecondition), then ends the session. May be
   // called more than once, and from several threads.
-  //   OK                 everything is gone: the server has confirmed the end of the session, or
-  //                      the deletion of every node before it ended by itself
+  //   OK                 a server has confirmed the end of the session, or the deletion of every
+  //                      released node before the session ended by itself. Nodes of leases and
+  //                      waits that a session took with it as it expired are not counted
   //   DeadlineExceeded   not confirmed within wait.timeout or one session timeout, whichever is
   //                      shorter: because no server has answered, or there was no connection. It
   //                      is not known whether the session has ended, and what the message names,
