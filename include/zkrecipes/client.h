@@ -196,16 +196,15 @@ class Client {
   // Releases every lease, ends every wait (FailedPrecondition), then ends the session. May be
   // called more than once, and from several threads.
   //   OK                 a server has confirmed the end of the session, or the deletion of every
-  //                      released node before the session ended by itself. Nodes of leases and
-  //                      waits that a session took with it as it expired are not counted
+  //                      released node; nodes that went with an expired session are not counted
   //   DeadlineExceeded   not confirmed within wait.timeout or one session timeout, whichever is
   //                      shorter: because no server has answered, or there was no connection. It
   //                      is not known whether the session has ended, and what the message names,
   //                      nodes of locks among them, may be there until it ends by itself, one
   //                      session timeout after the ensemble last heard of it. After wait.timeout
-  //                      closing continues in the background. Also, as Lease::Release, if the
-  //                      session expired, two session timeouts ago or less, before the deletion
-  //                      of a node was confirmed
+  //                      closing continues in the background. Also, as Lease::Release, if a
+  //                      session expired before the deletion of a released node was confirmed,
+  //                      and the next one has not begun, or not a session timeout ago
   //   Cancelled          by wait.cancel: likewise
   //   InvalidArgument    the timeout; nothing is closed
   //   FailedPrecondition on the client's own I/O thread, or in a forked child; nothing is closed

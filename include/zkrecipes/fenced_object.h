@@ -23,8 +23,8 @@ enum class PutResult {
 
 // One object of a store with conditional writes, such as S3's, over the user's own client. Where
 // the client repeats requests by itself, as those of S3 do, turn that off for puts, or return
-// kUnknown for a 412 behind a repetition: the first put may have been done, and taken for not done
-// it would be done again, over another write of the same floor that followed it. Called by the
+// kUnknown for every failure (412, 409, ...) behind a repetition: the first put may have been done,
+// and would be done again, over another write of the same floor that followed it. Called by the
 // threads that call the FencedObject, which passes on the statuses of these methods.
 class ObjectTransport {
  public:

@@ -67,7 +67,8 @@ class MemorySide : private zk::HandleListener {
   }
   void Restore() {
     host_->set_network(testing::memory::Host::Network::kUp);
-    simulation_->RunUntil(simulation_->now() + absl::Seconds(1));
+    // A pause between two attempts is a tenth of the session timeout.
+    simulation_->RunUntil(simulation_->now() + absl::Seconds(3));
     EXPECT_TRUE(connected_);
   }
   void Expire() {

@@ -162,7 +162,12 @@ Program::~Program() {
   if (::testing::Test::HasFailure()) std::fprintf(stderr, "--- stderr:\n%s", Err().c_str());
 }
 
-void Program::Signal(int signal) const { kill(pid_, signal); }
+void Program::Signal(int signal) const {
+  kill(pid_, signal);
+  if (signal != SIGSTOP) return;
+  // Or it has ended before.
+  EXPECT_TRUE(Eventually([this] { return absl::StrContains("TZX", StateOf(pid_)); }));
+}
 
 bool Program::Reap() {
   int status = 0;

@@ -77,7 +77,7 @@ class Program {
   Program& operator=(const Program&) = delete;
 
   pid_t pid() const { return pid_; }
-  void Signal(int signal) const;
+  void Signal(int signal) const;  // returns once a SIGSTOP has taken effect
 
   // The exit status, or 1000 + n if it was killed by signal n, or -1 if it does not end.
   int Wait();

@@ -33,9 +33,9 @@ BEGIN
     RAISE EXCEPTION 'the schema zkrecipes is owned by another user' USING ERRCODE = '42501';
   END IF;
   -- A row a resource, some 100 bytes, and it stays. A deleted floor admits every older pass, so delete
-  -- one only while no process runs that was ever granted the resource's lock, whether it has shown
-  -- its pass or not, with nothing of theirs on its way (connections, poolers, queues); never that of
-  -- a resource that guard has named.
+  -- one only while no process runs that was ever granted the resource's lock or given a pass of it
+  -- (zkr's CMD, a worker), shown or not, with nothing of theirs on its way (connections, poolers,
+  -- queues); never that of a resource that guard has named.
   CREATE TABLE IF NOT EXISTS zkrecipes.floors (
     resource text PRIMARY KEY,
     epoch bigint NOT NULL,

@@ -180,6 +180,7 @@ void Session::Act(const machine::action::AnnounceConnected& connected) {
   heartbeat_.OnConnected(began_, timeout_, /*new_session=*/!connected.resumed);
   const bool follows = end_confirmed_ && reactor_->Now() - end_asked_ < kAtOnce;
   if (!connected.resumed && !follows) line_ = id();
+  if (!connected.resumed) next_session_at_ = std::min(next_session_at_, reactor_->Now());
   BeginEpoch(/*new_session=*/!connected.resumed);
   RemoveWatchesLeftBehind();
   Announce(Change::kConnected);
@@ -272,15 +273,15 @@ void Session::Act(const machine::action::AnnounceClosed& closed) {
 }
 
 // The leader that said so may have failed before it had ended the session. The next one gives it
-// its timeout once more, from its own election on.
+// its timeout once more, from its own election on: before a session that is begun there.
 bool Session::AreUnconfirmed() const {
-  return unconfirmed_ > 0 && reactor_->Now() - unconfirmed_at_ <= 2 * timeout_;
+  return unconfirmed_ > 0 && reactor_->Now() - next_session_at_ <= timeout_;
 }
 
 void Session::NotConfirmed() {
   if (!AreUnconfirmed()) unconfirmed_ = 0;
   ++unconfirmed_;
-  unconfirmed_at_ = reactor_->Now();
+  next_session_at_ = base::BootTime::InfiniteFuture();
 }
 
 void Session::Announce(Change change) {

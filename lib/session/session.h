@@ -90,7 +90,7 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
   bool end_confirmed() const { return end_confirmed_; }
   bool closing() const { return closing_; }
   // Of a node that has gone, or will go, with its session: neither that nor its deletion is
-  // confirmed. For two session timeouts Close says so, too.
+  // confirmed. Until a session timeout after the next session's beginning Close says so, too.
   void NotConfirmed();
   // Calls OnValidityEnded of every listener, in one batch of stop requests.
   void AnnounceEnded();
@@ -225,8 +225,8 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
   base::BootTime end_asked_;    // when EndSession was sent last
   bool end_confirmed_ = false;  // of the session that ended last
   bool closing_ = false;
-  size_t unconfirmed_ = 0;  // NotConfirmed, last at this time
-  base::BootTime unconfirmed_at_;
+  size_t unconfirmed_ = 0;                                             // NotConfirmed
+  base::BootTime next_session_at_ = base::BootTime::InfiniteFuture();  // the first since then
   bool drained_ = false;
   bool ending_ = false;  // EndSession is on its way
   absl::AnyInvocable<void(absl::Status) &&> closed_;

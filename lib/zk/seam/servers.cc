@@ -71,17 +71,19 @@ std::vector<std::string> HostsAt(const std::vector<ListedServer>& listed,
 ServerCount CountServers(const Resolution& servers,
                          absl::FunctionRef<bool(const std::string& address)> is) {
   ServerCount sum;
-  const auto add = [&](const NumericServers& of_a_name, bool exists) {
+  const auto add = [&](const NumericServers& of_a_name, bool may_be_one) {
     ServerCount families[2];
     for (const std::string& address : of_a_name) {
       ServerCount& family = families[address.starts_with('[') ? 1 : 0];
       ++family.all;
       family.counted += is(address) ? 1 : 0;
     }
-    sum.all += std::max({families[0].all, families[1].all, size_t{exists}});
+    sum.all += std::max({families[0].all, families[1].all, size_t{may_be_one}});
     sum.counted += std::max(families[0].counted, families[1].counted);
   };
-  for (const ListedServer& server : servers.listed) add(server.addresses, server.exists);
+  for (const ListedServer& server : servers.listed) {
+    add(server.addresses, server.exists || server.known);
+  }
   if (servers.listed.empty()) {
     for (const std::string& address : servers.addresses) add({address}, true);
   }
@@ -105,8 +107,9 @@ Resolution KeepingKnown(const Resolution& before, std::vector<ListedServer> late
     const auto known =
         std::find_if(before.listed.begin(), before.listed.end(),
                      [&server](const ListedServer& listed) { return listed.name == server.name; });
-    if (server.addresses.empty() && server.exists && known != before.listed.end()) {
-      server.addresses = known->addresses;
+    if (known != before.listed.end()) {
+      server.known = known->known || !known->addresses.empty();
+      if (server.addresses.empty() && server.exists) server.addresses = known->addresses;
     }
     result.addresses.insert(result.addresses.end(), server.addresses.begin(),
                             server.addresses.end());

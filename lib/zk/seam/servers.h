@@ -30,6 +30,7 @@ struct ListedServer {
   NumericServers addresses;  // none: `error` says why
   std::string error;
   bool exists = true;  // false: the name is known not to exist
+  bool known = false;  // it had an address before, as a pod has that starts anew
 };
 struct Resolution {
   Resolution() = default;
@@ -43,7 +44,7 @@ struct Resolution {
 // How many servers these are, and how many of them have an address of which `is` is true. Behind
 // one name, a server has one address of each family at most: "localhost" may be 127.0.0.1 and ::1,
 // and the server listen on one of them. A name without an address is one server, unless it is known
-// not to exist.
+// not to exist and never had one.
 struct ServerCount {
   size_t all = 0;
   size_t counted = 0;

@@ -62,6 +62,11 @@ TEST(CountServers, TakesTwoAddressesOfDifferentFamiliesBehindOneNameForOneServer
   EXPECT_EQ(count(servers), "1 of 3") << "two behind one name, and one unknown";
   servers.listed.back().exists = false;
   EXPECT_EQ(count(servers), "1 of 2");
+  // A pod that starts anew is out of the names for a while, and still a server of the list.
+  for (int times : {1, 2}) {
+    servers = KeepingKnown(servers, {{"all", {}, "", false}, {"x", {"10.0.0.1:1"}, ""}}, 0);
+    EXPECT_EQ(count(servers), "1 of 2") << times;
+  }
 }
 
 TEST(KeepingKnown, ANameThatIsNotAnsweredKeepsItsAddresses) {

@@ -103,7 +103,8 @@ class Watcher {
   absl::StatusOr<Queue> Ask(const std::stop_token& cancel) {
     const absl::Time since = absl::Now();
     const base::BootTime begin = base::BootNow();
-    auto queue = ListContenders(client_, path_, {patience_, cancel});
+    const absl::Duration patience = patience_;
+    auto queue = ListContenders(client_, path_, {patience, cancel});
     const auto code = queue.status().code();
     const bool silent =
         code == absl::StatusCode::kDeadlineExceeded || code == absl::StatusCode::kUnavailable;
@@ -114,7 +115,8 @@ class Watcher {
     queue = ListContenders(client_, path_, {absl::InfiniteDuration(), cancel});
     if (queue.ok() && !global_.quiet) Complain("the servers answer again");
     last_.clear();  // so that the view is seen to be new
-    patience_ = absl::Seconds(1);
+    // Where it is slow all the time, that is told at most a few times.
+    patience_ = std::min(2 * patience, absl::Seconds(8));
     return queue;
   }
 
