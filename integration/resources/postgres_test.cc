@@ -16,7 +16,7 @@
 #include "absl/time/time.h"
 #include <gmock/gmock.h>
 
-#include "integration/resources/kinds.h"
+#include "integration/resources/postgres_fixture.h"
 #include "zkrecipes/fenced_postgres.h"
 
 namespace resources {
@@ -34,8 +34,6 @@ using zkrecipes::GuardTable;
 using zkrecipes::PostgresRow;
 using zkrecipes::PostgresStatus;
 using Code = absl::StatusCode;
-
-FencingPass Pass(int64_t token) { return {.token = FencingToken(token)}; }
 
 class Connection {
  public:
@@ -66,15 +64,8 @@ class Connection {
 };
 
 // Two connections, and the tables `ledger` with columns and `guarded` with the trigger, both new.
-class PostgresTest : public ::testing::Test {
+class PostgresTest : public OnPostgres {
  protected:
-  static void SetUpTestSuite() {
-    auto started = StartPostgres(/*durable=*/false);
-    ASSERT_TRUE(started.ok()) << started.status();
-    server() = *std::move(started);
-  }
-  static void TearDownTestSuite() { server().reset(); }
-
   void SetUp() override {
     ASSERT_EQ(a.Do("DROP TABLE IF EXISTS ledger, guarded;"
                    "DELETE FROM zkrecipes.floors;"
@@ -84,10 +75,6 @@ class PostgresTest : public ::testing::Test {
               absl::OkStatus());
     ASSERT_EQ(AddFenceColumns(a.get(), {"", "ledger"}), absl::OkStatus());
     ASSERT_EQ(GuardTable(a.get(), {"", "guarded"}, "guarded"), absl::OkStatus());
-  }
-  static std::unique_ptr<Server>& server() {
-    static std::unique_ptr<Server> server;
-    return server;
   }
   absl::Status InTransaction(Connection& c, const FencingPass& pass, const std::string& sql) {
     absl::Status status = c.Do("BEGIN");

@@ -9,16 +9,13 @@
 
 #include <gmock/gmock.h>
 
-#include "integration/resources/kinds.h"
+#include "integration/resources/postgres_fixture.h"
 #include "zkrecipes/fencing_sql.h"
 
 namespace resources {
 namespace {
 
 using zkrecipes::FencingPass;
-using zkrecipes::FencingToken;
-
-FencingPass Pass(int64_t token) { return {.token = FencingToken(token)}; }
 
 // What a reply or an exception means.
 absl::Status StatusOf(const std::function<void()>& call) {
@@ -32,15 +29,9 @@ absl::Status StatusOf(const std::function<void()>& call) {
   }
 }
 
-class PqxxTest : public ::testing::Test {
+class PqxxTest : public OnPostgres {
  protected:
-  static void SetUpTestSuite() {
-    auto started = StartPostgres(/*durable=*/false);
-    ASSERT_TRUE(started.ok()) << started.status();
-    server_ = *std::move(started);
-  }
-  static void TearDownTestSuite() { server_.reset(); }
-  void SetUp() override { connection_ = std::make_unique<pqxx::connection>(server_->address()); }
+  void SetUp() override { connection_ = std::make_unique<pqxx::connection>(server()->address()); }
   absl::Status Guarded(const FencingPass& pass) {
     return StatusOf([&] {
       pqxx::work work(*connection_);
@@ -68,7 +59,6 @@ class PqxxTest : public ::testing::Test {
     return work.exec("SELECT value FROM " + table + " WHERE id = 7")[0][0].c_str();
   }
 
-  inline static std::unique_ptr<Server> server_;
   std::unique_ptr<pqxx::connection> connection_;
 };
 

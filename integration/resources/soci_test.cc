@@ -9,21 +9,17 @@
 #include <soci/soci.h>
 
 #include <functional>
-#include <memory>
 #include <string>
 
 #include <gmock/gmock.h>
 
-#include "integration/resources/kinds.h"
+#include "integration/resources/postgres_fixture.h"
 #include "zkrecipes/fencing_sql.h"
 
 namespace resources {
 namespace {
 
 using zkrecipes::FencingPass;
-using zkrecipes::FencingToken;
-
-FencingPass Pass(int64_t token) { return {.token = FencingToken(token)}; }
 
 // What a reply or an exception means.
 absl::Status StatusOf(const std::function<void()>& call) {
@@ -37,15 +33,9 @@ absl::Status StatusOf(const std::function<void()>& call) {
   }
 }
 
-class SociTest : public ::testing::Test {
+class SociTest : public OnPostgres {
  protected:
-  static void SetUpTestSuite() {
-    auto started = StartPostgres(/*durable=*/false);
-    ASSERT_TRUE(started.ok()) << started.status();
-    server_ = *std::move(started);
-  }
-  static void TearDownTestSuite() { server_.reset(); }
-  void SetUp() override { session_.open(soci::postgresql, server_->address()); }
+  void SetUp() override { session_.open(soci::postgresql, server()->address()); }
   absl::Status Guarded(const FencingPass& pass) {
     const std::string resource = "register", value = pass.token.ToString();
     return StatusOf([&] {
@@ -75,7 +65,6 @@ class SociTest : public ::testing::Test {
     return value;
   }
 
-  inline static std::unique_ptr<Server> server_;
   soci::session session_;
 };
 

@@ -111,6 +111,15 @@ class RecordOfAnEnsemble : public EpochOfAnEnsemble {
     const bool ours = !reply.acl.empty() && reply.acl.at(0).scheme == "digest";
     return "digest:" + (ours ? reply.acl.at(0).id : "operator:hash=");
   }
+  static void AddUnreadableRecord(Client& client) {
+    const std::vector<zk::AclEntry> closed = {{31 & ~1, "world", "anyone"}};
+    const auto persistent = zk::CreateMode::kPersistent;
+    for (const zk::Request& request :
+         {zk::Request(zk::Create{session::kEpochParent, "", persistent, {}}),
+          zk::Request(zk::Create{session::kEpochPath, "3", persistent, closed})}) {
+      EXPECT_TRUE(AskServer(client, request, {}).ok());
+    }
+  }
   absl::StatusOr<std::int64_t> OfAGrant() {
     ClientOptions options = operators_;
     options.epoch.writers = {Writer()};
@@ -178,13 +187,7 @@ TEST_F(RecordOfAnEnsemble, IsNotTakenBackByACommandThatReadItBeforeItWasMadeAnew
       if (readable) {
         EXPECT_EQ(MakeEpoch(*maker, {}, {}).value(), 0);
       } else {
-        const std::vector<zk::AclEntry> closed = {{31 & ~1, "world", "anyone"}};
-        const auto persistent = zk::CreateMode::kPersistent;
-        for (const zk::Request& request :
-             {zk::Request(zk::Create{session::kEpochParent, "", persistent, {}}),
-              zk::Request(zk::Create{session::kEpochPath, "3", persistent, closed})}) {
-          EXPECT_TRUE(AskServer(*maker, request, {}).ok());
-        }
+        AddUnreadableRecord(*maker);
       }
       ensemble.HoldReplies(*late);
       absl::StatusOr<std::int64_t> answer = 0;
@@ -206,13 +209,7 @@ TEST_F(RecordOfAnEnsemble, IsNotTakenBackByACommandThatReadItBeforeItWasMadeAnew
 TEST_F(RecordOfAnEnsemble, ThatNewerServersHideIsMadeAnew) {
   testing::InMemoryEnsemble ensemble({.version = testing::ServerVersion::kZooKeeper310});
   const auto maker = *ensemble.Connect(operators_);
-  const std::vector<zk::AclEntry> closed = {{31 & ~1, "world", "anyone"}};
-  const auto persistent = zk::CreateMode::kPersistent;
-  for (const zk::Request& request :
-       {zk::Request(zk::Create{session::kEpochParent, "", persistent, {}}),
-        zk::Request(zk::Create{session::kEpochPath, "3", persistent, closed})}) {
-    EXPECT_TRUE(AskServer(*maker, request, {}).ok());
-  }
+  AddUnreadableRecord(*maker);
   EXPECT_EQ(AskServer(*maker, zk::WatchExists{session::kEpochPath}, {})->code, zk::Code::kNoAuth);
   const auto unsaid = MakeEpoch(*maker, {}, {});
   EXPECT_THAT(std::string(unsaid.status().message()), HasSubstr("Say --above N"));
