@@ -67,6 +67,17 @@ TEST_P(Supervised, ASignalToTheWholeTreeReachesTheCommandOnce) {
   }
 }
 
+// Somebody has tried that process first, and at once the one that is meant.
+TEST_P(Supervised, ASignalToZkrIsPassedOnAlsoBehindOneToGuardOrRunner) {
+  for (const char* other : {"lock-guard", "lock-runner"}) {
+    auto program = StartHolding("trap 'exit 5' TERM; echo ready >&9; while :; do sleep 0.01; done");
+    SignalDescendant(program->pid(), other, SIGTERM);
+    program->Signal(SIGTERM);
+    EXPECT_EQ(program->Wait(), 5) << other;
+    Renew();
+  }
+}
+
 TEST_P(Supervised, WhatReachesTheWholeTreeLeavesItsRestTimeToEnd) {
   auto program = StartHolding(
       "(trap 'echo asked >&9; sleep 0.3; echo done >&9; exit' TERM; echo up >&9; "

@@ -2,6 +2,7 @@
 
 #include "tools/zkr/supervisor/guard.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -31,8 +32,11 @@ void Guard::Main(Setup setup) {
   // suspension the deadline has passed, and CMD is killed before it can do anything.
   guard.deadline_ = base::UniqueFd(timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK));
   guard.child_signal_ = OpenSignalFd(SignalSet({SIGCHLD}));
+  guard.own_signals_ = OpenSignalFd(AskingSignals());
   // Without these the guard could not keep its word. Its end tells zkr so before CMD is started.
-  if (!guard.deadline_.valid() || !guard.child_signal_.valid()) _exit(0);
+  const bool whole =
+      guard.deadline_.valid() && guard.child_signal_.valid() && guard.own_signals_.valid();
+  if (!whole) _exit(0);
   do {
     guard.Loop();
     guard.EndTree();
@@ -45,8 +49,10 @@ void Guard::Loop() {
   for (;;) {
     pollfd fds[] = {{setup_.to_zkr.fd(), POLLIN, 0},
                     {child_signal_.get(), POLLIN, 0},
-                    {runner_ > 0 ? deadline_.get() : -1, POLLIN, 0}};
-    poll(fds, 3, -1);
+                    {runner_ > 0 ? deadline_.get() : -1, POLLIN, 0},
+                    {own_signals_.get(), POLLIN, 0}};
+    poll(fds, 4, -1);
+    if (fds[3].revents != 0) TellOwnSignals();
     // A new deadline that is already waiting takes precedence over the end of the old one.
     if (fds[0].revents != 0) {
       if (!HandleMessage()) return;
@@ -94,6 +100,7 @@ bool Guard::StartRunner(Message start) {
 
 bool Guard::ForkRunner(const Message& start, Channel& runner_to_zkr) {
   Pipe lives = ClosingPipe();
+  fcntl(lives.write_end.get(), F_SETFL, O_NONBLOCK);  // nothing may keep the guard
   runner_ = fork();
   if (runner_ == 0) {
     setup_.to_zkr.Close();
@@ -136,6 +143,14 @@ bool Guard::RunnerIsGone() {
   if (WIFEXITED(status) && WEXITSTATUS(status) == Runner::kZkrIsGone) zkr_is_gone_ = true;
   runner_ = 0;
   return true;
+}
+
+// The pipe takes each as a whole, or is full of others that a stopped runner has not read.
+void Guard::TellOwnSignals() {
+  for (SentSignal own; (own = NextSentSignal(own_signals_)).number != 0;) {
+    const std::int64_t packed = own.Packed();
+    if (runner_ > 0 && write(runner_guarded_.get(), &packed, sizeof(packed)) < 0) return;
+  }
 }
 
 void Guard::EndTree() {

@@ -14,6 +14,10 @@ using ::testing::IsEmpty;
 
 class RelayTest : public ::testing::Test {
  protected:
+  void OnCopies(SentSignal signal, base::BootTime now) {
+    relay_.OnCopy(Relay::kRunner, signal, now);
+    relay_.OnCopy(Relay::kGuard, signal, now);
+  }
   std::vector<int> DueAfter(absl::Duration time) { return relay_.TakeDue(now_ = now_ + time); }
 
   Relay relay_;
@@ -33,42 +37,63 @@ TEST_F(RelayTest, TellsWhatCameTooLateToBePassedOn) {
   relay_.OnZkrs(term_, now_);
   EXPECT_THAT(relay_.TakeAll(), ElementsAre(SIGTERM));
   relay_.OnZkrs(term_, now_);
-  relay_.OnOwn(term_, now_);
+  OnCopies(term_, now_);
   EXPECT_THAT(relay_.TakeAll(), IsEmpty());
 }
 
 TEST_F(RelayTest, KeepsWhatReachedTheWholeTreeInEitherOrder) {
   relay_.OnZkrs(term_, now_);
-  relay_.OnOwn(term_, now_ + Relay::kTogether / 2);
+  OnCopies(term_, now_ + Relay::kTogether / 2);
   EXPECT_THAT(DueAfter(Relay::kTogether), IsEmpty());
-  relay_.OnOwn(term_, now_);
+  OnCopies(term_, now_);
   relay_.OnZkrs(term_, now_ + absl::Seconds(1));
   EXPECT_THAT(DueAfter(absl::Minutes(1)), IsEmpty());
 }
 
 TEST_F(RelayTest, EachCopyStandsForOne) {
-  relay_.OnOwn(term_, now_);
+  OnCopies(term_, now_);
   relay_.OnZkrs(term_, now_);
   relay_.OnZkrs(term_, now_);
   EXPECT_THAT(DueAfter(Relay::kTogether), ElementsAre(SIGTERM));
 }
 
 TEST_F(RelayTest, TellsSignalsAndSendersApart) {
-  relay_.OnOwn({SIGHUP, term_.sender}, now_);
-  relay_.OnOwn({SIGTERM, term_.sender + 1}, now_);
+  OnCopies({SIGHUP, term_.sender}, now_);
+  OnCopies({SIGTERM, term_.sender + 1}, now_);
   relay_.OnZkrs(term_, now_);
   EXPECT_THAT(DueAfter(Relay::kTogether), ElementsAre(SIGTERM));
 }
 
-TEST_F(RelayTest, ForgetsWhatTheRunnerAloneGot) {
-  relay_.OnOwn(term_, now_);
+TEST_F(RelayTest, ForgetsWhatZkrDidNotGet) {
+  OnCopies(term_, now_);
   relay_.OnZkrs(term_, now_ = now_ + Relay::kRemembered);
   EXPECT_THAT(DueAfter(Relay::kTogether), ElementsAre(SIGTERM));
 }
 
+// Somebody signals that process, and then zkr.
+TEST_F(RelayTest, PassesOnWhatOnlyOneOfTheOthersGot) {
+  for (const auto witness : {Relay::kRunner, Relay::kGuard}) {
+    relay_.OnCopy(witness, term_, now_);
+    relay_.OnZkrs(term_, now_);
+    EXPECT_EQ(relay_.next(), now_ + Relay::kRemembered);
+    EXPECT_THAT(DueAfter(Relay::kRemembered), ElementsAre(SIGTERM));
+  }
+}
+
+TEST_F(RelayTest, WaitsForTheOtherCopyWhereThereIsOne) {
+  relay_.OnCopy(Relay::kRunner, term_, now_);
+  relay_.OnZkrs(term_, now_);
+  EXPECT_THAT(DueAfter(Relay::kRemembered / 2), IsEmpty());
+  relay_.OnCopy(Relay::kGuard, term_, now_);
+  EXPECT_THAT(DueAfter(Relay::kRemembered), IsEmpty());
+  relay_.OnCopy(Relay::kRunner, term_, now_);
+  relay_.OnZkrs(term_, now_);
+  EXPECT_THAT(relay_.TakeAll(), IsEmpty()) << "CMD may have ended by its copy";
+}
+
 TEST_F(RelayTest, TakesASenderOfAnotherNamespaceForAny) {
   relay_.OnZkrs(term_, now_);
-  relay_.OnOwn({SIGTERM, 0}, now_);
+  OnCopies({SIGTERM, 0}, now_);
   EXPECT_THAT(DueAfter(Relay::kTogether), IsEmpty());
 }
 

@@ -105,16 +105,16 @@ bool Runner::Loop() {
   while (ReapChildren() && AdvancePhase()) {
     pollfd fds[] = {{child_signal_.get(), POLLIN, 0},
                     {setup_.to_zkr.fd(), POLLIN, 0},
-                    {setup_.guard_lives.get(), POLLIN, 0},
+                    {setup_.guard.get(), POLLIN, 0},
                     {own_signals_.get(), POLLIN, 0}};
     poll(fds, 4, MillisecondsToTimer());
     if (fds[0].revents != 0) NextSignal(child_signal_);
     // Its own copy of a signal is noted before zkr's is read, so that CMD does not get both.
-    if (fds[3].revents != 0) relay_.OnOwn(NextSentSignal(own_signals_), BootNow());
+    if (fds[3].revents != 0) NoteOwnSignals();
     if (fds[1].revents != 0 && !HandleRequest()) return false;
-    PassOnSignals();
     // The guard is gone: Main kills the tree.
-    if (fds[2].revents != 0) return true;
+    if (fds[2].revents != 0 && !HearGuard()) return true;
+    PassOnSignals();
   }
   return true;
 }
@@ -132,6 +132,19 @@ bool Runner::HandleRequest() {
     if (request->value != 0) setup_.terminal->SetForeground(command_);
     kill(-command_, SIGCONT);
   }
+  return true;
+}
+
+void Runner::NoteOwnSignals() {
+  for (SentSignal own; (own = NextSentSignal(own_signals_)).number != 0;) {
+    relay_.OnCopy(Relay::kRunner, own, BootNow());
+  }
+}
+
+bool Runner::HearGuard() {
+  std::int64_t packed = 0;
+  if (read(setup_.guard.get(), &packed, sizeof(packed)) != sizeof(packed)) return false;
+  relay_.OnCopy(Relay::kGuard, SentSignal::Unpacked(packed), BootNow());
   return true;
 }
 
@@ -157,9 +170,7 @@ void Runner::OnCommandStatus(int status) {
   }
   // Its number may be another process's from now on: nothing may be sent to it any more.
   command_ = 0;
-  for (SentSignal own; (own = NextSentSignal(own_signals_)).number != 0;) {
-    relay_.OnOwn(own, BootNow());
-  }
+  NoteOwnSignals();
   // Held back for CMD, which has ended: zkr takes these signals as its own.
   const std::vector<int> kept = relay_.TakeAll();
   setup_.to_zkr.Send({MessageKind::kEnded, EndOfCommand{status, heard_}.Packed(),
@@ -186,7 +197,7 @@ void Runner::TerminateLeftovers() {
   }
 }
 
-int Runner::MillisecondsToTimer() const {
+int Runner::MillisecondsToTimer() {
   const BootTime next = std::min(phase_end_, relay_.next());
   if (next == BootTime::InfiniteFuture()) return -1;
   const auto left = absl::ToInt64Milliseconds(next - BootNow()) + 1;

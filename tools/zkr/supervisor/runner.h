@@ -36,7 +36,7 @@ class Runner {
     const Terminal* terminal = nullptr;
     const Cgroup* cgroup = nullptr;
     Channel to_zkr;
-    base::UniqueFd guard_lives;  // shows its end when the guard is gone
+    base::UniqueFd guard;  // its copies of signals, and an end once it is gone
     std::string environment;
     bool foreground = false;  // CMD gets the terminal
   };
@@ -59,7 +59,9 @@ class Runner {
   void PassOnSignals();
   bool AdvancePhase();  // false: time is up for all that is left
   void TerminateLeftovers();
-  int MillisecondsToTimer() const;
+  void NoteOwnSignals();
+  bool HearGuard();  // false: it is gone
+  int MillisecondsToTimer();
 
   Setup setup_;
   base::UniqueFd child_signal_;

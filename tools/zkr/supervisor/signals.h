@@ -79,40 +79,48 @@ bool StopOwnJob(bool whole_group);
 // Decides which of zkr's signals the runner passes on to CMD: each that asks it to end, once.
 //
 // A signal that is sent to the whole tree, as systemd's KillMode=control-group and `kill -TERM -1`
-// do, reaches CMD directly, and zkr and the runner as well. Passed on, it would reach CMD twice. So
-// what zkr got is held back for a moment: if the same sender's signal comes to the runner, too, or
-// came shortly before, it is CMD's already.
+// do, reaches CMD directly, and zkr, the guard and the runner as well. Passed on, it would reach CMD
+// twice. So what zkr got is held back for a moment: if the same sender's signal comes to guard and
+// runner, too, or came shortly before, it is CMD's already. One of the two alone proves nothing:
+// somebody may have signalled just that process, and then zkr.
 //
 // Pure: the caller says what time it is. Not thread-safe.
 class Relay {
  public:
   // How far apart the processes of a tree are signalled, at most: the delay of what is passed on.
   static constexpr absl::Duration kTogether = absl::Milliseconds(100);
-  // zkr may have been slow to pass on what the runner got directly.
+  // zkr may have been slow to pass on what the others got directly, and so may the guard: what has
+  // come to one of them is held back so long for the other's copy.
   static constexpr absl::Duration kRemembered = absl::Seconds(2);
 
+  enum Witness { kRunner, kGuard };
+
   void OnZkrs(SentSignal signal, base::BootTime now);  // zkr got it, and has passed it on to here
-  void OnOwn(SentSignal signal, base::BootTime now);   // the runner got it
+  void OnCopy(Witness witness, SentSignal signal, base::BootTime now);
 
   // The signals that CMD's process group is to be sent now.
   std::vector<int> TakeDue(base::BootTime now);
-  // The signals that it has not been sent and never will be, because CMD has ended.
-  std::vector<int> TakeAll() { return TakeDue(base::BootTime::InfiniteFuture()); }
+  // The signals that it has not been sent and never will be, because CMD has ended. Without those
+  // of which there is any other copy: they may be what CMD has ended by.
+  std::vector<int> TakeAll();
   // When to take again.
-  base::BootTime next() const;
+  base::BootTime next();
 
  private:
   struct Noted {
     SentSignal signal;
-    base::BootTime until;  // of zkr's: when it is due; of the runner's: when it is forgotten
+    base::BootTime at;
   };
-  // Takes one that may be the other copy of `signal` out of `from`; false: there is none.
-  static bool Match(const SentSignal& signal, std::vector<Noted>& from);
+  using Copies = std::vector<Noted>;
+  // One that may be the other copy of `signal`; end(): there is none.
+  static Copies::iterator Find(const SentSignal& signal, Copies& from);
 
-  void ForgetOld(base::BootTime now);
+  bool HasCopy(const SentSignal& signal);
+  base::BootTime DueTime(const Noted& held_back);
+  void Settle(base::BootTime now);  // drops what has reached all three
 
-  std::vector<Noted> held_back_;
-  std::vector<Noted> own_;
+  Copies held_back_;
+  Copies copies_[2];  // by witness
 };
 
 // The controlling terminal of this process. If there is none, every call does nothing and returns
