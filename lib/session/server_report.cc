@@ -23,6 +23,17 @@ void ServerReport::SetServers(const zk::Resolution& resolution) {
     listed_.push_back({address, {address}, ""});
 }
 
+void ServerReport::Refused(const std::string& address, zk::Code why) {
+  refused_by_.insert(address);
+  Note(address, absl::StrCat("refuses this client (", zk::CodeName(why), ")"));
+}
+
+bool ServerReport::AllRefuse(const zk::Resolution& servers) const {
+  const zk::ServerCount count = zk::CountServers(
+      servers, [this](const std::string& one) { return refused_by_.contains(one); });
+  return count.counted == count.all;
+}
+
 std::string ServerReport::Text() const {
   std::vector<std::string> parts;
   bool news = false;

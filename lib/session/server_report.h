@@ -4,10 +4,12 @@
 #define ZKRECIPES_LIB_SESSION_SERVER_REPORT_H_
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
-#include "lib/zk/loop/resolver.h"
+#include "lib/zk/seam/code.h"
+#include "lib/zk/seam/servers.h"
 
 namespace zkrecipes::session {
 
@@ -24,11 +26,18 @@ class ServerReport {
   void Note(const std::string& address, const std::string& what) { did_[address] = what; }
   void Forget() { did_.clear(); }
 
+  // A server refuses this client for good. That is remembered beyond Forget, one handle after
+  // another, until one has served it: one of the servers may be asked several times in a row.
+  void Refused(const std::string& address, zk::Code why);
+  void ForgetRefusals() { refused_by_.clear(); }
+  bool AllRefuse(const zk::Resolution& servers) const;
+
   std::string Text() const;
 
  private:
   std::vector<zk::ListedServer> listed_;
   std::map<std::string, std::string> did_;  // by address
+  std::set<std::string> refused_by_;        // addresses
 };
 
 }  // namespace zkrecipes::session

@@ -39,6 +39,21 @@ TEST(ServerReport, SaysWhatEachServerDidInTheOrderOfTheList) {
             "10.0.0.3:2181 refused the connection");
 }
 
+TEST(ServerReport, KnowsOfRefusalsAfterItHasForgottenWhatServersDid) {
+  const zk::Resolution two = zk::NumericServers{"10.0.0.1:2181", "10.0.0.2:2181"};
+  ServerReport report;
+  report.SetServers(two);
+  report.Refused("10.0.0.1:2181", zk::Code::kAuthFailed);
+  report.Refused("10.0.0.1:2181", zk::Code::kAuthFailed);
+  EXPECT_FALSE(report.AllRefuse(two)) << "one of two was asked twice";
+  EXPECT_THAT(report.Text(), testing::HasSubstr("10.0.0.1:2181 refuses this client ("));
+  report.Forget();
+  report.Refused("10.0.0.2:2181", zk::Code::kAuthFailed);
+  EXPECT_TRUE(report.AllRefuse(two));
+  report.ForgetRefusals();
+  EXPECT_FALSE(report.AllRefuse(two));
+}
+
 TEST(ServerReport, SaysSoInAWordWhileThereIsNothingToSay) {
   EXPECT_EQ(ServerReport().Text(), "no server has answered yet");
   ServerReport report;

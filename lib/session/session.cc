@@ -16,8 +16,6 @@ namespace {
 
 // A silent connection leaves a lease in doubt for a fourteenth of it (BeatPace::OverdueAt).
 constexpr int kSuspicionChecksPerTimeout = 16;
-// To restore a backup, most servers have to be stopped and started: that takes longer.
-constexpr absl::Duration kAtOnce = absl::Seconds(1);
 
 }  // namespace
 
@@ -139,21 +137,14 @@ void Session::Act(const machine::action::OpenHandle&) {
   handle_ = *std::move(handle);
 }
 
-// The servers that refuse this client for good, one handle after another, are remembered until one
-// has served it: one of them may be asked several times in a row.
 void Session::OnHandleEnded(zk::Code why) {
   const bool lost_data = why == zk::Code::kSessionRefused;
   const bool refused = why != zk::Code::kSessionExpired && !lost_data;
   const bool served = handle_->served();
   if (lost_data) Trouble(zk::ToStatus(why, "connect", "/"));
-  if (served || !refused) refused_by_.clear();
-  if (refused) {
-    refused_by_.insert(handle_->server());
-    report_.Note(handle_->server(), absl::StrCat("refuses this client (", zk::CodeName(why), ")"));
-  }
-  const zk::ServerCount count = zk::CountServers(
-      names_.known(), [this](const std::string& one) { return refused_by_.contains(one); });
-  On(machine::event::HandleEnded{why, served, count.counted == count.all});
+  if (served || !refused) report_.ForgetRefusals();
+  if (refused) report_.Refused(handle_->server(), why);
+  On(machine::event::HandleEnded{why, served, report_.AllRefuse(names_.known())});
 }
 
 // In a task of its own, because this may run inside a callback of the handle.
@@ -178,9 +169,7 @@ void Session::Act(const machine::action::AnnounceConnected& connected) {
   // The order is a promise to listeners.
   // First: what the listeners send needs a validity, and goes out behind the first beat.
   heartbeat_.OnConnected(began_, timeout_, /*new_session=*/!connected.resumed);
-  const bool follows = end_confirmed_ && reactor_->Now() - end_asked_ < kAtOnce;
-  if (!connected.resumed && !follows) line_ = id();
-  if (!connected.resumed) next_session_at_ = std::min(next_session_at_, reactor_->Now());
+  if (!connected.resumed) ends_.Began(id(), reactor_->Now());
   BeginEpoch(/*new_session=*/!connected.resumed);
   RemoveWatchesLeftBehind();
   Announce(Change::kConnected);
@@ -194,7 +183,7 @@ void Session::Act(const machine::action::AnnounceDisconnected&) {
 }
 
 void Session::Act(const machine::action::AnnounceExpired& expired) {
-  end_confirmed_ = expired.confirmed;
+  ends_.Ended(expired.confirmed);
   // First: from here on no lease of the session is believed, whichever of its users asks.
   heartbeat_.OnExpired();
   AnnounceEnded();
@@ -228,7 +217,7 @@ void Session::Act(const machine::action::Drain&) {
 // In no hurry: other clients may have the same thread, so none waits for the answer.
 void Session::Act(const machine::action::EndSession&) {
   if (std::exchange(ending_, true)) return;
-  end_asked_ = reactor_->Now();
+  ends_.Asked(reactor_->Now());
   // A server that does not answer is left, as with any other request.
   const Heartbeat::Ticket ticket = heartbeat_.Sent(zk::Get{});
   silence_.Asked(ticket.request.number, ticket.request.sent, timeout_);
@@ -242,25 +231,8 @@ void Session::Act(const machine::action::EndSession&) {
 }
 
 void Session::Act(const machine::action::AnnounceClosed& closed) {
-  absl::Status status;
-  end_confirmed_ = closed.confirmed;
-  if (AreUnconfirmed()) {  // as each release is told
-    status = absl::DeadlineExceededError(
-        absl::StrCat("close: the deletion of ", unconfirmed_,
-                     " node(s) was not confirmed before the session ended, with which they go"));
-  } else if (closed.confirmed) {
-    status = absl::OkStatus();  // the session's end has deleted what it had
-  } else if (!listeners_.empty()) {
-    status = absl::DeadlineExceededError(
-        absl::StrCat("close: the deletion of ", listeners_.size(),
-                     " node(s) could not be confirmed; they stay until the session expires"));
-  } else {
-    status = absl::DeadlineExceededError(absl::StrCat(
-        "close: no node is known to be left, but no server has confirmed the session's end, which "
-        "ends by itself after ",
-        absl::FormatDuration(timeout_),
-        trouble_.ok() ? "" : absl::StrCat(" (", trouble_.message(), ")")));
-  }
+  ends_.Ended(closed.confirmed);
+  const absl::Status status = ends_.OfClose(reactor_->Now(), timeout_, listeners_.size(), trouble_);
   // The handle is closed: for the remaining listeners this is an expiry, and no session follows.
   heartbeat_.OnExpired();
   // The state is announced before the listeners are told, whose callers may ask for it.
@@ -270,18 +242,6 @@ void Session::Act(const machine::action::AnnounceClosed& closed) {
   ForEach(listeners_, [&failed](SessionListener* listener) { listener->OnFailed(failed); });
   // After the handle's own close, which is posted already.
   PostGuarded([this, status] { std::move(closed_)(status); });
-}
-
-// The leader that said so may have failed before it had ended the session. The next one gives it
-// its timeout once more, from its own election on: before a session that is begun there.
-bool Session::AreUnconfirmed() const {
-  return unconfirmed_ > 0 && reactor_->Now() - next_session_at_ <= timeout_;
-}
-
-void Session::NotConfirmed() {
-  if (!AreUnconfirmed()) unconfirmed_ = 0;
-  ++unconfirmed_;
-  next_session_at_ = base::BootTime::InfiniteFuture();
 }
 
 void Session::Announce(Change change) {

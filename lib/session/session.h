@@ -25,6 +25,7 @@
 #include "lib/session/reach.h"
 #include "lib/session/server_names.h"
 #include "lib/session/server_report.h"
+#include "lib/session/session_ends.h"
 #include "lib/session/session_listener.h"
 #include "lib/session/silence_watch.h"
 #include "lib/session/stop_requests.h"
@@ -87,19 +88,16 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
   bool unneeded() const { return ends_soon() && !needs_.all().lease; }
   // In OnExpired: the server has confirmed the end, so nothing of the session is there any more.
   // Otherwise a node may be there for another while (machine::action::Finished).
-  bool end_confirmed() const { return end_confirmed_; }
+  bool end_confirmed() const { return ends_.confirmed(); }
   bool closing() const { return closing_; }
-  // Of a node that has gone, or will go, with its session: neither that nor its deletion is
-  // confirmed. Until a session timeout after the next session's beginning Close says so, too.
-  void NotConfirmed();
+  // See SessionEnds.
+  void NotConfirmed() { ends_.NotConfirmed(reactor_->Now(), timeout_); }
+  zk::SessionId line() const { return ends_.line(); }
   // Calls OnValidityEnded of every listener, in one batch of stop requests.
   void AnnounceEnded();
 
   bool connected() const { return machine_.connected(); }
   zk::SessionId id() const { return machine_.session(); }
-  // The first of a line of sessions, of which each but the last was ended at this client's request,
-  // and the next one began at once: between them the servers cannot have been set back.
-  zk::SessionId line() const { return line_; }
   // Null without a session. See Heartbeat.
   const std::shared_ptr<SessionValidity>& validity() const { return heartbeat_.validity(); }
   const machine::ExpiryMargins& margins() const { return options_.heartbeat.margins; }
@@ -161,7 +159,6 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
   bool CanAnswer() const override { return handle_ != nullptr && (connected() || ending_); }
   bool TakeProgress() override { return handle_ != nullptr && handle_->TakeProgress(); }
   void LeaveServer() override { handle_->LeaveServer(); }
-  bool AreUnconfirmed() const;
   void OnHandleEnded(zk::Code why);
   void Announce(Change change);
   void Trouble(absl::Status why);
@@ -199,8 +196,7 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
   absl::Duration timeout_;
   ServerReport report_;
   absl::Status trouble_;
-  absl::Status failed_;               // not OK: refused for good
-  std::set<std::string> refused_by_;  // for good, since one has served it
+  absl::Status failed_;  // not OK: refused for good
 
   base::BootTime began_;  // when the attempt that made the current connection began
   SilenceWatch silence_;
@@ -221,12 +217,8 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
   PathBudget ephemeral_budget_;
   PathBudget watch_budget_;
 
-  zk::SessionId line_ = 0;
-  base::BootTime end_asked_;    // when EndSession was sent last
-  bool end_confirmed_ = false;  // of the session that ended last
+  SessionEnds ends_;
   bool closing_ = false;
-  size_t unconfirmed_ = 0;                                             // NotConfirmed
-  base::BootTime next_session_at_ = base::BootTime::InfiniteFuture();  // the first since then
   bool drained_ = false;
   bool ending_ = false;  // EndSession is on its way
   absl::AnyInvocable<void(absl::Status) &&> closed_;
