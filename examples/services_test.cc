@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Four services and their unit tests, without a server and a sleep: the ensemble and its time are
+// Three services and their unit tests, without a server and a sleep: the ensemble and its time are
 // in memory. AdvanceUntil lets that time pass while a service's own thread waits. Nothing but the
-// installed headers and zkrecipes::testing is needed.
+// installed headers and zkrecipes::testing is needed. (scheduler_test.cc tests one that leads.)
 
 #include <atomic>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
@@ -18,7 +15,6 @@
 #include <gtest/gtest.h>
 
 #include "zkrecipes/fencing_floor.h"
-#include "zkrecipes/leader_election.h"
 #include "zkrecipes/lock.h"
 #include "zkrecipes/testing/in_memory_ensemble.h"
 
@@ -123,56 +119,6 @@ TEST_F(ReportsTest, AreMadeOnceTheOtherHasGone) {
   const Lease held = *Lock(other_, "/locks/reports").Acquire();
   ensemble_.Silence(*other_);  // its process is dead, and its session has to expire first
   EXPECT_EQ(Request(), "200");
-}
-
-// ---- a service with a thread that leads when it can, is deposed and comes back ------------------
-
-class Scheduler {
- public:
-  explicit Scheduler(std::shared_ptr<Client> client)
-      : thread_([this, election = zkrecipes::LeaderElection(std::move(client), "/scheduler")](
-                    const std::stop_token& stop) {
-          (void)election.RunWhileLeading(
-              stop, [this](const auto& lease, const auto& end) { Schedule(lease, end); });
-        }) {}
-
-  bool leads() const { return leads_; }
-
- private:
-  void Schedule(const Lease& /*lease*/, const std::stop_token& end) {
-    leads_ = true;
-    std::mutex mutex;
-    std::unique_lock lock(mutex);
-    std::condition_variable_any().wait(lock, end, [] { return false; });  // the work
-    leads_ = false;
-  }
-
-  std::atomic<bool> leads_ = false;
-  std::jthread thread_;  // last: it uses the others, and is stopped and joined first
-};
-
-class SchedulerTest : public testing::Test {
- protected:
-  InMemoryEnsemble ensemble_;
-  std::shared_ptr<Client> first_client_ = *ensemble_.Connect();
-  std::shared_ptr<Client> second_client_ = *ensemble_.Connect();
-};
-
-TEST_F(SchedulerTest, LeadsAgainAfterItsSessionHasExpired) {
-  const Scheduler scheduler(first_client_);
-  ASSERT_TRUE(ensemble_.AdvanceUntil([&] { return scheduler.leads(); }));
-  ensemble_.Expire(*first_client_);
-  EXPECT_TRUE(ensemble_.AdvanceUntil([&] { return !scheduler.leads(); }));
-  EXPECT_TRUE(ensemble_.AdvanceUntil([&] { return scheduler.leads(); }));
-}
-
-TEST_F(SchedulerTest, HasADeputyThatTakesOverFromACutOffLeader) {
-  const Scheduler first(first_client_);
-  ASSERT_TRUE(ensemble_.AdvanceUntil([&] { return first.leads(); }));
-  const Scheduler deputy(second_client_);
-  ensemble_.Disconnect(*first_client_);
-  EXPECT_TRUE(ensemble_.AdvanceUntil([&] { return deputy.leads(); }));
-  EXPECT_TRUE(ensemble_.AdvanceUntil([&] { return !first.leads(); }));
 }
 
 // ---- a ledger that refuses a stale entry, and the service that writes it ------------------------

@@ -70,7 +70,7 @@ def tabs(found):
 def reference(out):
     """A page with a line for each header: its title, and the page that doxygen made of it."""
     lines = [f"- [{path.stem[:-3].replace('__', '_')}.h](api/{path.name})" for path in sorted((out / "api").glob("*_8h.md"))]
-    return "# API reference\n\nMade from the public headers. [Headers and examples](headers.md) says what each has.\n\n" + "\n".join(lines)
+    return "# API reference\n\nMade from the public headers. [Headers](headers.md) says what each has.\n\n" + "\n".join(lines)
 
 
 def main():

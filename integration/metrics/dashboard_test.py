@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the example metrics on real servers, lets Prometheus scrape it, and asks it each query of the dashboard and of the
+"""Runs a service with metrics on real servers, lets Prometheus scrape it, and asks it each query of the dashboard and of the
 alerts. Proves that docs/metrics.md lists just the metrics that there are.
 
 usage: dashboard_test.py BIN; BIN: where the build puts programs
@@ -101,7 +101,7 @@ def main():
             "global": {"scrape_interval": "1s"},
             "rule_files": [str(METRICS / "alerts.yml")],
             "scrape_configs": [{"job_name": "metrics", "static_configs": [{"targets": [f"127.0.0.1:{service}"]}]}]}))
-        with running(f"{bin_dir}/examples/metrics", servers, str(service)), \
+        with running(f"{bin_dir}/zkrecipes-metrics-service", servers, str(service)), \
                 running("prometheus", f"--config.file={config}", f"--storage.tsdb.path={folder}/data",
                         f"--web.listen-address=127.0.0.1:{prometheus}"):
             eventually("enough scrapes", lambda: ask(prometheus, f"count_over_time(zkrecipes_deadline_margin_lowest_seconds[5m]) >= {SCRAPES}"))

@@ -71,7 +71,7 @@ struct InMemoryEnsembleOptions {
 //   to pause a process       Pause(client), Advance, Resume(client)
 //   to begin without servers CreateClient(options), Reconnect(client)
 //
-// examples/ has four services with such tests.
+// examples/ has services with such tests.
 //
 // Thread-safe (not when `manual`). The destructor closes every client, as Client::Close does, and
 // blocks until that is done, which takes no real time. A method that takes a client does nothing if

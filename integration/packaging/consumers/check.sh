@@ -53,7 +53,7 @@ done
 
 echo "find_package: the examples, copied"
 mkdir "$work/copied"
-cp "$here/examples/CMakeLists.txt" "$here"/../../../examples/*.cc "$work/copied"
+cp "$here/examples/CMakeLists.txt" "$here"/../../../examples/*.{cc,h} "$work/copied"
 rm "$work/copied"/*_test.cc
 configure "$work/copied" copied/out
 quietly cmake --build "$work/copied/out"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A service that shows Prometheus what becomes of its locks: metrics SERVERS PORT. Try it with
-// curl localhost:PORT/metrics; docs/metrics.md has the alerts and the dashboard.
+// A service of which dashboard_test.py has Prometheus scrape the metrics.
 
 #include <prometheus/exposer.h>
 #include <prometheus/registry.h>
@@ -36,7 +35,7 @@ void Work(const std::shared_ptr<zkrecipes::Client>& client) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) return std::cerr << "usage: metrics SERVERS PORT\n", 64;
+  if (argc != 3) return std::cerr << "usage: zkrecipes-metrics-service SERVERS PORT\n", 64;
   prometheus::Exposer exposer("127.0.0.1:" + std::string(argv[2]));
   auto registry = std::make_shared<prometheus::Registry>();
   exposer.RegisterCollectable(registry);
