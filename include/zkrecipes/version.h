@@ -8,6 +8,6 @@
 #endif
 
 // The release these headers belong to. Before 1.0 a minor release may break the API and the ABI.
-#define ZKRECIPES_VERSION "0.1.0"
+#define ZKRECIPES_VERSION "0.2.0"
 
 #endif  // ZKRECIPES_VERSION_H_
