@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles the C++ of docs/tasks.md, each task as the body of a function. usage: check_tasks.py [COMPILER]"""
+"""Compiles the C++ of docs/tasks.md and of the recipes' pages, each listing as the body of a function.
+
+usage: check_tasks.py [COMPILER]
+"""
 import pathlib
 import re
 import subprocess
@@ -8,6 +11,8 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+RECIPES = ("lock", "read_write_lock", "election")
+LISTING = re.compile(r"```cpp\n(.*?)```", re.DOTALL)
 PREAMBLE = """
 #include "zkrecipes/busy.h"
 #include "zkrecipes/fenced_file.h"
@@ -23,10 +28,12 @@ void Follow(const std::string& who, const std::string& where);
 
 def main():
     text = (ROOT / "docs/tasks.md").read_text()
-    bodies = re.findall(r"```cpp\n(.*?)```", text, re.DOTALL)
+    bodies = LISTING.findall(text)
     tasks = len(re.findall(r"^## \d+\. ", text, re.MULTILINE))
     if len(bodies) != tasks:
         sys.exit(f"docs/tasks.md: {tasks} tasks, but {len(bodies)} of them in C++")
+    for name in RECIPES:
+        bodies += LISTING.findall((ROOT / f"docs/{name}.md").read_text())
     functions = [f"absl::Status Task{i}(std::shared_ptr<Client> client) {{\n{body}}}\n" for i, body in enumerate(bodies, 1)]
     with tempfile.NamedTemporaryFile("w", suffix=".cc") as source:
         source.write(PREAMBLE + "\n".join(functions))
@@ -34,7 +41,7 @@ def main():
         compiler = sys.argv[1] if len(sys.argv) > 1 else "c++"
         flags = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wno-unused", f"-I{ROOT}/include"]
         done = subprocess.run([compiler, *flags, source.name], check=False)
-    print(f"docs/tasks.md: {tasks} tasks compiled" if done.returncode == 0 else "docs/tasks.md: does not compile")
+    print(f"{tasks} tasks and {len(bodies) - tasks} other listings: " + ("compiled" if done.returncode == 0 else "do not compile"))
     sys.exit(done.returncode)
 
 
