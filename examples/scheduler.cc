@@ -48,8 +48,8 @@ class Database {
     return status;
   }
 
-  // One transaction. What a job does in this database belongs here, and is then done exactly once.
-  // What it does elsewhere needs the pass there, and must bear to be done twice.
+  // One transaction. Put a job's writes to this database here: each is then done exactly once. Its
+  // effects elsewhere need the pass there, and must be harmless if they happen twice.
   absl::Status RunDueJobs(const std::string& replica, const zkrecipes::FencingPass& pass) {
     absl::Status status = Connect();
     if (status.ok()) status = Do("BEGIN");

@@ -57,8 +57,8 @@ namespace [[gnu::visibility("default")]] zkrecipes {
 // this transaction left; at REPEATABLE READ and SERIALIZABLE it fails (Aborted). Standbys lag, but
 // refuse writes.
 //
-// What a failover or a crash loses of committed transactions, it loses of the floors, too, and then
-// admits a holder that the lost floor would have refused: with asynchronous standbys, if one is
+// A failover or a crash that loses committed transactions loses their floors, too, and then admits
+// a holder that the lost floor would have refused: with asynchronous standbys, if one is
 // promoted that had not got the last transactions; with synchronous ones, after a COMMIT that did
 // not wait for them (synchronous_commit, or a wait that was cancelled); with synchronous_commit=off
 // in any crash. If that is not acceptable, use synchronous replication.
