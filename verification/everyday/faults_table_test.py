@@ -11,12 +11,16 @@ import faults_table  # noqa: E402
 SECOND = 10**9
 
 
-def figures(*told):
-    """Of one lock at T = 4 s, in a fault that begins at 10 s: each line is "WHAT SECOND WHO"."""
+def rows_of(*told, lasted=1):
+    """Of one lock at T = 4 s, in a stall that begins at 10 s: each line is "WHAT SECOND WHO"."""
     lines = [f"{what} {int(float(at) * SECOND)} /x/4000-0 {who}" for what, at, who in (line.split() for line in told)]
     run = {"fault": "stall_1", "summary": "", "tick": 500, "commits": True, "hit": "", "wall": "", "timeouts": [4], "begun": 10 * SECOND,
-           "until": 20 * SECOND, "told": {library: lines for library in faults_table.LIBRARIES}}
-    row = faults_table.figures_of(run)[0]
+           "ended": int((10 + lasted) * SECOND), "until": 20 * SECOND, "told": {library: lines for library in faults_table.LIBRARIES}}
+    return faults_table.figures_of(run)
+
+
+def figures(*told):
+    row = rows_of(*told)[0]
     return row["lost"], row["idle"], row["both"], row["both_if_asked"]
 
 
@@ -46,6 +50,12 @@ class FiguresTest(unittest.TestCase):
         self.assertIn("1.2 s", faults_table.refusal("stall_2.5", 4, 500))
         self.assertEqual(faults_table.refusal("stall_2.5", 10, 500), "")
         self.assertIn("10 s", faults_table.refusal("stop_leader_still", 10, 2000))
+
+    def test_one_lost_lease_is_a_mistake_unless_its_own_stall_outlasted_the_reserve(self):
+        held, lost = rows_of("grant 1 a"), rows_of("grant 1 a", "lost 12 a", "grant 13 b")
+        self.assertIn("1 of 1 leases lost", " ".join(faults_table.mistakes(20 * held + lost)))
+        self.assertEqual(list(faults_table.mistakes(20 * held)), [])
+        self.assertEqual(list(faults_table.mistakes(rows_of("grant 1 a", "lost 12 a", lasted=1.7))), [])
 
 
 unittest.main()
