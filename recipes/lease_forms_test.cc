@@ -244,6 +244,29 @@ TEST_F(LeaseFormsTest, ACloseSoonAfterAnExpiryIsNotConfirmedEither) {
   }
 }
 
+// The upgrade's node goes with the session, too, and no call has said of it that it is lost.
+TEST_F(LeaseFormsTest, ACloseSoonAfterAnExpiryDoesNotConfirmTheNodeOfAPendingUpgrade) {
+  for (const bool upgrades : {true, false}) {
+    const auto other = StartReader(/*shared=*/true);
+    const auto process = StartReader(/*shared=*/true);
+    if (upgrades) ReadWriteLock(process->client, kPath).UpgradeAsync(process->lease(), {}, Take());
+    PassTime(absl::Seconds(1));
+    EXPECT_EQ(answers_, 0);
+    process->host->set_network(Host::Network::kDown);
+    Expire(*process);
+    process->host->set_network(Host::Network::kUp);
+    PassTime(absl::Seconds(1));
+    if (upgrades) {
+      EXPECT_EQ(Answer(), StatusCode::kAborted);
+    }
+    const auto closed = std::make_shared<base::OneShot<absl::Status>>();
+    internal::ClientAccess::Core(*process->client)->Close(closed);
+    PassTime(absl::Seconds(1));
+    const absl::Status status = *closed->Take({});
+    EXPECT_EQ(status.code(), upgrades ? StatusCode::kDeadlineExceeded : StatusCode::kOk) << status;
+  }
+}
+
 TEST_F(LeaseFormsTest, AVerificationThatFindsNoNodeEndsTheLeaseBeforeItAnswers) {
   LockUser process;
   memory::Start(simulation_, process, {.executor = InlineExecutor()});

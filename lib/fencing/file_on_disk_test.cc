@@ -120,6 +120,23 @@ TEST(FileOnDisk, AnOlderWriterNeverOverwritesANewerOneInAnyOrderOfTheirCalls) {
   RecordProperty("orders", orders);
 }
 
+// The holder's process is killed when its file has the name, and before the folder is synced. The
+// same holder claims once more from another process, and then the machine crashes.
+TEST(FileOnDisk, AClaimIsOnTheDiskThoughItsFloorWasWrittenByAnotherThatDidNotSyncIt) {
+  struct Killed {};
+  Platter platter = WithAFile();
+  int freed = 0;
+  const OpenFolder until_renamed = Fake(platter, {.step =
+                                                      [&freed] {
+                                                        if (freed == 2) throw Killed();
+                                                      },
+                                                  .freed = [&freed] { ++freed; }});
+  EXPECT_THROW((void)Write(FileOnDisk(until_renamed, kFile), 1, "data"), Killed);
+  EXPECT_EQ(OnFake(platter).Replace(Pass(1), nullptr)->data, "data");
+  Platter after = After(platter, /*names_kept=*/false, Unsynced::kGone);
+  EXPECT_EQ(OnFake(after).Read()->floor.exclusive, FencingToken(1));
+}
+
 TEST(FileOnDisk, OfTwoThatCreateItOneDoes) {
   TwoTurns turns;
   do {

@@ -41,6 +41,8 @@ TEST(SessionEnds, CloseCountsUnconfirmedNodesUntilATimeoutAfterTheNextSessionsBe
     return ends.OfClose(At(at), kTimeout, 0, absl::OkStatus());
   };
   EXPECT_THAT(std::string(close(1e6).message()), HasSubstr("the deletion of 2 node(s)"));
+  EXPECT_EQ(ends.OfClose(At(11), kTimeout, /*left=*/3, absl::OkStatus()), close(11))
+      << "told first, whatever else is left";
   ends.Began(9, At(20));
   ends.Began(10, At(25));  // a later one moves nothing
   EXPECT_EQ(close(26).code(), absl::StatusCode::kDeadlineExceeded);
