@@ -48,30 +48,6 @@ class ZkHandleTest : public ZkTest {
   std::unique_ptr<ZkSession> session_;
 };
 
-// Each request, with the code that the server answers.
-TEST_F(ZkHandleTest, ReportsWhatTheServerSays) {
-  const auto mode = CreateMode::kPersistent;
-  const std::pair<zk::Request, Code> cases[] = {
-      {Get{Child("absent")}, Code::kNoNode},
-      {GetChildren{Child("absent")}, Code::kNoNode},
-      {WatchNode{Child("absent")}, Code::kNoNode},
-      {Create{Child("absent/a"), "", mode}, Code::kNoNode},
-      {Create{node_path(), "", mode}, Code::kNodeExists},
-      {Create{Child("c"), "", CreateMode::kContainer}, Code::kOk},
-      {Create{Child("c/d"), "", mode}, Code::kOk},
-      {Delete{Child("c")}, Code::kNotEmpty},
-      {Delete{Child("c/d")}, Code::kOk},
-      {Delete{Child("c/d")}, Code::kNoNode},
-      {Create{Child("e"), "", CreateMode::kEphemeral}, Code::kOk},
-      {Create{Child("e/a"), "", mode}, Code::kNoChildrenForEphemerals},
-      {RemoveWatches{Child("e")}, Code::kNoWatcher},
-  };
-  for (const auto& [request, code] : cases) {
-    EXPECT_EQ(session_->Do(request).code, code)
-        << zk::OperationName(request) << " " << zk::PathOf(request);
-  }
-}
-
 TEST_F(ZkHandleTest, ReadsWhatWasWrittenZeroBytesAndManyBuffersIncluded) {
   for (const std::string& data : {std::string("a\0b\xff", 4), std::string(900'000, 'x')}) {
     const Reply created = session_->Do(Create{Child("d"), data, CreateMode::kPersistent});
@@ -94,25 +70,6 @@ TEST_F(ZkHandleTest, IsRefusedWhatValidatePathRefuses) {
   }
   EXPECT_EQ(session_->Do(Create{Child("\xef\xa4\x80"), "", CreateMode::kPersistent}).code,
             Code::kOk);
-}
-
-TEST_F(ZkHandleTest, AnswersInTheOrderOfSending) {
-  session_->journal().Clear();
-  session_->OnLoop([this](zk::Handle& handle) {
-    for (int i = 0; i < 50; ++i) {
-      SendAndNote(handle, Create{Child("n-"), "", CreateMode::kEphemeralSequential},
-                  session_->journal(), absl::StrCat(i));
-      SendAndNote(handle, GetChildren{node_path()}, session_->journal(), absl::StrCat(i, "l"));
-    }
-  });
-  ASSERT_TRUE(session_->journal().WaitFor("49l ZOK"));
-  std::vector<std::string> expected;
-  for (int i = 0; i < 50; ++i) {
-    expected.push_back(absl::StrCat(i, " ZOK"));
-    expected.push_back(absl::StrCat(i, "l ZOK"));
-  }
-  EXPECT_EQ(session_->journal().lines(), expected);
-  EXPECT_EQ(session_->pending(), 0);
 }
 
 TEST_F(ZkHandleTest, SeesItsOwnCreateInAListingSentBehindIt) {
@@ -145,32 +102,6 @@ TEST_F(ZkHandleTest, HearsOnceThatAWatchedNodeIsDeletedBeforeAnyReplyThatShowsIt
   EXPECT_EQ(Watches(), 0);
 }
 
-TEST_F(ZkHandleTest, HearsWhatItWatchesAndNothingElse) {
-  struct Case {
-    std::vector<zk::Request> requests;  // while /a exists
-    int64_t watches;                    // that remain after them
-    std::vector<std::string> heard;     // after another session deleted /a
-  };
-  const std::string a = Child("a"), b = Child("b");
-  const Case cases[] = {
-      {{WatchNode{a}}, 1, {"deleted " + a}},
-      {{WatchNode{node_path()}}, 1, {"changed " + node_path()}},
-      {{WatchNode{a}, RemoveWatches{a}}, 0, {}},
-      {{WatchNode{a}, RemoveWatches{a}, WatchNode{a}}, 1, {"deleted " + a}},
-      {{WatchNode{b}, Create{b, "", CreateMode::kPersistent}, Delete{b}}, 0, {}},  // /b was absent
-  };
-  auto other = Connect();
-  for (const Case& c : cases) {
-    session_->Do(Create{a, "", CreateMode::kPersistent});
-    session_->journal().Clear();
-    for (const zk::Request& request : c.requests) session_->Do(request);
-    EXPECT_EQ(Watches(), c.watches);
-    EXPECT_EQ(other->Do(Delete{a}).code, Code::kOk);
-    session_->Do(Delete{Child("barrier")});
-    EXPECT_EQ(session_->journal().lines(), c.heard);
-  }
-}
-
 TEST_F(ZkHandleTest, TakesAWatchOffThatIsStillOnItsWay) {
   session_->Do(Create{Child("a"), "", CreateMode::kPersistent});
   session_->journal().Clear();
@@ -180,29 +111,6 @@ TEST_F(ZkHandleTest, TakesAWatchOffThatIsStillOnItsWay) {
   });
   ASSERT_TRUE(session_->journal().WaitFor("remove ZOK"));
   EXPECT_THAT(session_->journal().lines(), ElementsAre("watch ZOK", "remove ZOK"));
-  EXPECT_EQ(Watches(), 0);
-}
-
-TEST_F(ZkHandleTest, TakesOnlyTheWatchOfTheKindThatWasNamedOffTheServer) {
-  session_->Do(Create{Child("a"), "", CreateMode::kPersistent});
-  for (const WatchKind kind : {WatchKind::kNode, WatchKind::kExists}) {
-    session_->Do(WatchNode{Child("a")});
-    session_->Do(WatchExists{Child("a")});
-    EXPECT_EQ(Watches(), 2);
-    EXPECT_EQ(session_->Do(RemoveWatches{Child("a"), kind}).code, Code::kOk);
-    EXPECT_EQ(Watches(), 1);
-    EXPECT_EQ(session_->Do(RemoveWatches{Child("a"), kind}).code, Code::kNoWatcher);
-  }
-  session_->Do(SetData{Child("a"), "x", 0});
-  session_->Do(WatchNode{Child("a")});
-  session_->Do(WatchExists{Child("a")});
-  session_->Do(SetData{Child("a"), "y", 1});
-  EXPECT_TRUE(session_->journal().WaitFor("data " + Child("a")));
-  EXPECT_EQ(Watches(), 1);  // the node's watch remains
-  session_->Do(WatchExists{Child("a")});
-  session_->Do(Delete{Child("a")});
-  session_->Do(Get{Child("a")});
-  EXPECT_EQ(session_->journal().Count("deleted " + Child("a")), 1);
   EXPECT_EQ(Watches(), 0);
 }
 

@@ -161,24 +161,6 @@ constexpr absl::Duration kShortSession = absl::Seconds(5);
 
 class LockLossTest : public ClientTest {};
 
-TEST_F(LockLossTest, AReleaseThatIsNotConfirmedInTimeGoesOnInTheBackground) {
-  TcpProxy proxy(ensemble().server(0));
-  auto cut_off = NewClient({.servers = proxy.address(), .session_timeout = absl::Seconds(30)});
-  auto observer = NewClient();
-  Lease lease = Acquired(cut_off);
-  const std::stop_token lost = lease.ended();
-  ASSERT_TRUE(AwaitQueue(*observer, 1));
-  proxy.HoldEverything(true);
-  const absl::Status released = std::move(lease).Release({absl::Milliseconds(100)});
-  EXPECT_EQ(released.code(), StatusCode::kDeadlineExceeded) << released;
-  EXPECT_THAT(std::string(released.message()), HasSubstr("goes on in the background"));
-  EXPECT_TRUE(Eventually([&] { return lost.stop_requested(); }));
-  EXPECT_EQ(Queue(*observer).size(), 1u);
-  proxy.ResetAll();  // what was sent is lost
-  proxy.HoldEverything(false);
-  EXPECT_TRUE(AwaitQueue(*observer, 0));
-}
-
 TEST_F(LockLossTest, ALeaseThatLapsedWithoutAQuorumStaysLostAndTheLockCanBeHadAgain) {
   ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
   auto holder = NewClient({.session_timeout = kShortSession});

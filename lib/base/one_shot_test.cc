@@ -15,12 +15,6 @@ namespace {
 BootTime Never() { return BootTime::InfiniteFuture(); }
 BootTime LongAgo() { return BootTime::SinceBoot(absl::ZeroDuration()); }
 
-TEST(OneShot, HandsOverAValueThatIsThere) {
-  OneShot<int> shot;
-  EXPECT_TRUE(shot.Set(7));
-  EXPECT_EQ(shot.Take(Never()), 7);
-}
-
 TEST(OneShot, KeepsTheFirstValue) {
   OneShot<int> shot;
   EXPECT_TRUE(shot.Set(7));
@@ -34,12 +28,6 @@ TEST(OneShot, HandsOverItsValueOnce) {
   shot.Set(7);
   shot.Take(Never());
   EXPECT_EQ(shot.Take(Never()), std::nullopt);
-}
-
-TEST(OneShot, HandsOverWhatCanOnlyMove) {
-  OneShot<std::unique_ptr<int>> shot;
-  shot.Set(std::make_unique<int>(7));
-  EXPECT_EQ(**shot.Take(Never()), 7);
 }
 
 TEST(OneShot, WakesTheWaiter) {
@@ -61,13 +49,6 @@ TEST(OneShot, PrefersTheValueToAPassedDeadlineAndToACancellation) {
   cancel.request_stop();
   shot.Set(7);
   EXPECT_EQ(shot.Take(LongAgo(), cancel.get_token()), 7);
-}
-
-TEST(OneShot, GivesUpAtOnceWhenItWasCancelledBefore) {
-  OneShot<int> shot;
-  std::stop_source cancel;
-  cancel.request_stop();
-  EXPECT_EQ(shot.Take(Never(), cancel.get_token()), std::nullopt);
 }
 
 // Many rounds, for the stop to come before, while and after the waiter falls asleep.
