@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,9 +26,6 @@ using zk::Get;
 using zk::GetChildren;
 using zk::RemoveWatches;
 using zk::Reply;
-using zk::SetData;
-using zk::WatchExists;
-using zk::WatchKind;
 using zk::WatchNode;
 
 class ZkHandleTest : public ZkTest {

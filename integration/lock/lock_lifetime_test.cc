@@ -16,7 +16,6 @@
 #include "integration/fixtures/client_fixture.h"
 #include "integration/fixtures/forked_child.h"
 #include "integration/fixtures/recording_executor.h"
-#include "integration/servers/tcp_proxy.h"
 #include "lib/base/one_shot.h"
 
 namespace zkrecipes::integration {
