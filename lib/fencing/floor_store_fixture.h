@@ -3,11 +3,14 @@
 #ifndef ZKRECIPES_LIB_FENCING_FLOOR_STORE_FIXTURE_H_
 #define ZKRECIPES_LIB_FENCING_FLOOR_STORE_FIXTURE_H_
 
+#include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 
 #include "zkrecipes/fencing_floor.h"
+#include "zkrecipes/fencing_gate.h"
 
 namespace zkrecipes::fencing {
 
@@ -43,6 +46,16 @@ class Memory : public FloorStore {
  private:
   Kept& kept_;
 };
+
+inline FencingPass PassWith(int64_t token) { return {.token = FencingToken(token)}; }
+
+inline std::unique_ptr<FencingGate> GateFor(size_t keys) {
+  return *FencingGate::Open({.max_keys = keys});
+}
+
+inline std::unique_ptr<FencingGate> GateOn(Memory::Kept& kept, size_t keys = 1000) {
+  return *FencingGate::Open({.max_keys = keys, .store = std::make_unique<Memory>(kept)});
+}
 
 }  // namespace zkrecipes::fencing
 
