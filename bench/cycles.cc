@@ -130,6 +130,29 @@ Sample HandOver(const Entrant& entrant, const Track& track, int turns) {
   return {Median(micros), {}};
 }
 
+Sample AfterIdleness(const Entrant& entrant, const Track& track, bool again) {
+  if (entrant.connect == ConnectFloor) return {};  // its session lives only while it is driven
+  constexpr int kClients = 8, kSessionMs = 10'000;
+  std::vector<std::unique_ptr<Contestant>> contestants;
+  for (int i = 0; i < kClients; ++i) {
+    const std::string path = track.path + "-" + std::to_string(i);
+    contestants.push_back(entrant.connect({track.servers, path, kSessionMs}));
+    // Another client makes the lock's node: a write of the idle one would be half a proof.
+    const auto other = again ? nullptr : entrant.connect({track.servers, path, kSessionMs});
+    Contestant& first = again ? *contestants.back() : *other;
+    first.Acquire(Mode::kExclusive);
+    first.Release();
+  }
+  std::this_thread::sleep_for(std::chrono::seconds(12));
+  std::vector<double> millis;
+  for (const auto& contestant : contestants) {
+    const auto begin = Clock::now();
+    contestant->Acquire(Mode::kExclusive);
+    millis.push_back(Millis(Clock::now() - begin));
+  }
+  return {Median(millis), {}};
+}
+
 Sample Failover(const Entrant& entrant, const Track& track) {
   const nlohmann::json terms = {{"session_ms", kFailoverSessionMs}};
   Peer holder(entrant.guest);

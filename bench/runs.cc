@@ -39,6 +39,13 @@ Run Waiting(int waiters, std::string name, int most_rounds, bool quick) {
   return {std::move(name), "/s", sample, 0, most_rounds, quick, false};
 }
 
+Run Idle(bool again, std::string name) {
+  const auto sample = [=](const Entrant& entrant, const Track& track) {
+    return AfterIdleness(entrant, track, again);
+  };
+  return {std::move(name), "ms", sample, 0, 3, false, false};
+}
+
 }  // namespace
 
 const std::vector<Run>& Runs() {
@@ -58,6 +65,8 @@ const std::vector<Run>& Runs() {
       OnTheWire("hand-over, wire", HandOver),
       {"failover after kill -9", "ms", Failover, 0, 3, false},
       {"a held lock, with beats", "requests/s", Holding, 0, 1, true, false},
+      Idle(/*again=*/false, "first acquire, after 12 s"),
+      Idle(/*again=*/true, "next acquire, after 12 s"),
       Waiting(1000, "1,000 waiters on one lock", 3, true),
       Waiting(10'000, "10,000 waiters on one lock", 1, false),
   };

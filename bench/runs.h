@@ -82,6 +82,9 @@ Sample Cycles(const Entrant& entrant, const Track& track, int clients, int locks
 // Bytes that a turn of `sample` sends and receives, and how many requests that is.
 Sample Wire(Sample (*sample)(const Entrant&, const Track&, int turns), const Entrant& entrant,
             const Track& track);
+// An acquire of a client that has been idle for 12 s since it connected or, if `again`, since it
+// released its lock: the median of eight clients in milliseconds. A session of 10 s.
+Sample AfterIdleness(const Entrant& entrant, const Track& track, bool again);
 // From the SIGKILL of a holder's process to the next grant, in milliseconds.
 Sample Failover(const Entrant& entrant, const Track& track);
 constexpr int kFailoverSessionMs = 4000;

@@ -34,8 +34,7 @@ int main(int argc, char** argv) {
     std::cerr << "usage: lock SERVERS\n";
     return 2;
   }
-  auto client = zkrecipes::Client::Connect({.servers = servers, .lease = {.wait_for_proof = true}},
-                                           {absl::Seconds(10)});
+  auto client = zkrecipes::Client::Connect({.servers = servers}, {absl::Seconds(10)});
   if (!client.ok()) return Fail(client.status());
 
   zkrecipes::Lock lock(*client, "/examples/job");

@@ -105,6 +105,22 @@ TEST_F(GivingUpInMemoryTest, ATimeoutInALockDelaySaysThatItWasFirst) {
   EXPECT_THAT(Message(*waiter), HasSubstr("first in the queue, but a lock delay is not over"));
 }
 
+TEST_F(GivingUpInMemoryTest, ATimeoutBoundsTheWaitForAProofAndSaysSo) {
+  for (const bool try_only : {false, true}) {
+    auto user = Start();
+    PassTime(absl::Minutes(5));
+    Ask(*user, {.try_only = try_only}, {absl::Milliseconds(50)});
+    EXPECT_EQ(Queue().size(), 1u) << "it is first";
+    PassTime(absl::Milliseconds(50));
+    ASSERT_EQ(user->answers, 1);
+    EXPECT_EQ(user->code(), StatusCode::kDeadlineExceeded) << user->result->status();
+    EXPECT_THAT(Message(*user), HasSubstr("first in the queue, but a lock delay is not over or the "
+                                          "session is not proven alive"));
+    user->client.reset();
+    ExpectNothingLeft();
+  }
+}
+
 // So std::lock releases what it has and waits, and a user may try again.
 TEST_F(GivingUpInMemoryTest, ATryThatOnlyWaitsForALockDelaySaysSoAndIsBusy) {
   auto holder = Start();

@@ -185,11 +185,8 @@ Subscription LeaderElection::Observe(
 
 // One campaign, and the work if it is won.
 absl::Status LeaderElection::Lead(const std::stop_token& stop, LeadershipWork& work,
-                                  bool wait_for_proof, bool& worked) const {
-  auto candidacy = Of(*client_, options_);
-  if (!candidacy.ok()) return candidacy.status();
-  candidacy->wait_for_proof = wait_for_proof;
-  absl::StatusOr<Lease> lease = Blocking(Enter(queue_, *std::move(candidacy)), {.cancel = stop});
+                                  bool& worked) const {
+  absl::StatusOr<Lease> lease = Campaign({.cancel = stop});
   if (!lease.ok()) return lease.status();
   std::stop_source end;
   const auto request = [&end] { end.request_stop(); };
@@ -217,7 +214,7 @@ absl::Status LeaderElection::RunWhileLeading(std::stop_token stop, LeadershipWor
   while (!stop.stop_requested()) {
     const base::BootTime began = core.Now();
     bool worked = false;
-    absl::Status status = self.Lead(stop, work, options.wait_for_proof, worked);
+    absl::Status status = self.Lead(stop, work, worked);
     // A refusal that time does not mend, such as a missing permission, ends it at once.
     if (!status.ok() && !MayCampaignAgain(status)) return status;
     last = worked ? status : absl::OkStatus();

@@ -44,9 +44,6 @@ using LeadershipWork = absl::AnyInvocable<void(const Lease& lease, std::stop_tok
 struct RunOptions {
   // RunWhileLeading returns once work has run, instead of campaigning again.
   bool once = false;
-  // Work begins only once its lease is proven (Lease::State::kHeld). Otherwise it may begin under
-  // one that is kUnproven, for which remaining() is zero.
-  bool wait_for_proof = true;
   // The pause between campaigns is a random time between half a limit and the whole limit, so that
   // work that returns at once does not spin. The limit is `first_pause`, and doubles up to
   // `longest_pause` while campaign and work together take less time than the limit.
@@ -141,8 +138,7 @@ class LeaderElection {
   const std::string& path() const;
 
  private:
-  absl::Status Lead(const std::stop_token& stop, LeadershipWork& work, bool wait_for_proof,
-                    bool& worked) const;
+  absl::Status Lead(const std::stop_token& stop, LeadershipWork& work, bool& worked) const;
 
   std::shared_ptr<Client> client_;
   LeaderElectionOptions options_;

@@ -49,9 +49,10 @@ struct LeaseMaker;
 // machine with a processor to spare. On a busy machine, and in a process that is paused, the notice
 // comes later. Ask believed() before each act that must not come too late.
 //
-//   kUnproven  granted, but not yet proven: remaining() is zero. Occurs for a moment after a
-//              reconnection or idleness, and while the quorum does not answer. Lost if that lasts
-//              for the session timeout; with EndsAt::kExpiry, once the session has expired.
+//   kUnproven  granted, but not yet proven: remaining() is zero. Only with `wait_for_proof = false`
+//              (lease_options.h): for a moment after a reconnection or idleness, and while the
+//              quorum does not answer. Lost if that lasts for the session timeout; with
+//              EndsAt::kExpiry, once the session has expired.
 //   kHeld      proven by a write that was committed a moment ago
 //   kSuspect   the connection is lost or the quorum's next answer is overdue; still proven while
 //              remaining() is positive, which may run out with EndsAt::kExpiry (lease_options.h)

@@ -42,10 +42,15 @@ struct LeaseOptions {
 
   // These two are defaults for AcquireOptions.
   //
-  // If true, Acquire returns only once its lease is kHeld, that is, proven or in lock-delay mode.
-  // Otherwise the lease may be kUnproven for a moment after a reconnection or idleness, or while
-  // the ensemble cannot be reached.
-  bool wait_for_proof = false;
+  // If true, each form of acquire gives a lease that is kHeld: proven, or in lock-delay mode. So
+  // believed() is true when the call returns. A session that has held a lease within three session
+  // timeouts (kSparse: one) is proven, and the wait costs nothing. After a longer idleness it takes
+  // 0.1 s and three round trips, after a reconnection up to T/4 + 0.5 s, at the head of the queue.
+  // The timeout of the call bounds this wait, too: without a proof in time it returns what it
+  // returns for a lock that is not free in time (lock.h), and the node leaves the queue.
+  // If false, the lease may be kUnproven meanwhile: for a caller that wants the token at once, and
+  // asks believed() before each act.
+  bool wait_for_proof = true;
 
   // When a lease ends if its session is not known to have expired.
   enum class EndsAt {

@@ -43,8 +43,9 @@ using LockOptions = AcquireOptions;
 //   Cancelled           Unavailable: at the deadline there was no connection; the message says for
 //                       how long, and what the servers did. DeadlineExceeded: there was one; the
 //                       message says how many contenders were in front, who holds the lock (id,
-//                       host, pid) and since when that process queues. The call queries this up to
-//                       one second before the deadline
+//                       host, pid) and since when that process queues, as queried up to one second
+//                       before the deadline; or that this contender was first, but its session was
+//                       not proven alive in time (LeaseOptions::wait_for_proof)
 //   Aborted             another client deleted the node while it was queued
 //   PermissionDenied    the ACL of the path refuses this client's credentials, or the ACL of the
 //                       epoch's record does, /zkrecipes/epoch, which every client must be able to
@@ -72,7 +73,7 @@ class Lock {
   // REQUIRES: client is not null. An invalid path is reported by each call below.
   Lock(std::shared_ptr<Client> client, std::string path, const LockOptions& options = {});
 
-  // Waits until the lock is granted.
+  // Waits until the lock is granted and, by default, the lease is proven: believed() is then true.
   absl::StatusOr<Lease> Acquire(const WaitOptions& wait = {}) const;
 
   // AlreadyExists (IsBusy) if another contender is in the way, or a lock delay is not over by the
@@ -80,8 +81,9 @@ class Lock {
   // Reads the queue first, so a try of a busy lock does not queue; it costs two reads, the second
   // for the message. If the lock turns out to be contended after that, the try leaves the queue
   // again. The reads go to this client's server, where a lock that has just been released may still
-  // look busy. `wait` bounds the network, not the contention: if the second read takes too long,
-  // the message does without it.
+  // look busy. `wait` bounds the network and the proof, not the contention: if the second read
+  // takes too long, the message does without it. A free lock whose lease is not proven in time is
+  // DeadlineExceeded.
   absl::StatusOr<Lease> TryAcquire(const WaitOptions& wait = {}) const;
 
   // Does not block. `done` runs exactly once, on the client's executor. If the executor destroys it

@@ -31,8 +31,9 @@ using base::BootTime;
 
 class LeaseFiguresTest : public LeaseTest {
  protected:
-  // The time from a grant to its proof when the client is new, has another lease, was idle for two
-  // session timeouts, or was idle and then reconnected; and the least that a holder ever has left.
+  // How long an acquire takes, until its lease is proven, when the client is new, has another lease,
+  // was idle for two session timeouts, or was idle and then reconnected; and the least that a
+  // holder ever has left.
   struct Figures {
     absl::Duration fresh, busy, idle, taken_up, lowest;
   };
@@ -40,11 +41,11 @@ class LeaseFiguresTest : public LeaseTest {
   static std::string PathFor(absl::Duration timeout, const std::string& what) {
     return absl::StrCat("/", absl::FormatDuration(timeout), "-", what);
   }
-  static absl::Duration TimeToProof(const Lease& lease) {
-    const BootTime granted = BootNow();
-    while (lease.state() == Lease::State::kUnproven) absl::SleepFor(absl::Microseconds(100));
-    EXPECT_EQ(lease.state(), Lease::State::kHeld);
-    return BootNow() - granted;
+  absl::Duration TimeToProof(const std::shared_ptr<Client>& client, const std::string& path) {
+    const BootTime asked = BootNow();
+    const Lease lease = Acquired(client, path);
+    EXPECT_TRUE(lease.believed());
+    return BootNow() - asked;
   }
   static absl::Duration Lowest(const Lease& lease, absl::Duration watched);
   Figures Measure(int member, absl::Duration timeout);
@@ -66,16 +67,16 @@ LeaseFiguresTest::Figures LeaseFiguresTest::Measure(int member, absl::Duration t
   auto taken_up = NewClient({.servers = proxy.address(), .session_timeout = timeout});
   const States states(*taken_up);
   Figures figures;
+  figures.fresh = TimeToProof(client, PathFor(timeout, "fresh"));
   const Lease held = Acquired(client, PathFor(timeout, "fresh"));
-  figures.fresh = TimeToProof(held);
   absl::SleepFor(timeout);  // then opening the session proves nothing any more
   figures.lowest = Lowest(held, timeout * LeaseRuns());
-  figures.busy = TimeToProof(Acquired(client, PathFor(timeout, "busy")));
-  figures.idle = TimeToProof(Acquired(idle, PathFor(timeout, "idle")));
+  figures.busy = TimeToProof(client, PathFor(timeout, "busy"));
+  figures.idle = TimeToProof(idle, PathFor(timeout, "idle"));
   proxy.ResetAll();
   EXPECT_TRUE(states.Await(ClientState::kSuspended));
   EXPECT_TRUE(Eventually([&] { return states.Are(ClientState::kConnected); }));
-  figures.taken_up = TimeToProof(Acquired(taken_up, PathFor(timeout, "taken-up")));
+  figures.taken_up = TimeToProof(taken_up, PathFor(timeout, "taken-up"));
   return figures;
 }
 
@@ -96,7 +97,7 @@ TEST_F(LeaseFiguresTest, LeasesAreSoonProvenAndAHealthyOneIsNeverWithoutAGuarant
   for (auto& [timeout, measured] : all) {
     const Figures figures = measured.get();
     printf(
-        "  session timeout %s: from the grant to its proof in a new session %s, beside another "
+        "  session timeout %s: an acquire, to its proof, takes in a new session %s, beside another "
         "lease %s, after idleness %s, taken up unproven %s; never less than %s left\n",
         absl::FormatDuration(timeout).c_str(), Milliseconds(figures.fresh).c_str(),
         Milliseconds(figures.busy).c_str(), Milliseconds(figures.idle).c_str(),

@@ -235,7 +235,7 @@ void Heartbeat::UrgentBeat(base::BootTime now) {
 
 void Heartbeat::SendWhatIsDue() {
   const base::BootTime now = reactor_->Now();
-  const machine::BeatPace::Planned next = pace_.Next(bound_.deadline(), now);
+  const machine::BeatPace::Planned next = Plan(now);
   // The plan was made when the timer was set.
   // Something was proven meanwhile, or is needed less.
   if (next.at > now) return ScheduleBeat();
@@ -245,7 +245,7 @@ void Heartbeat::SendWhatIsDue() {
 void Heartbeat::ScheduleBeat() {
   if (!connected_ || on_its_way_ || stopped_) return;
   const base::BootTime now = reactor_->Now();
-  const base::BootTime at = std::max(pace_.Next(bound_.deadline(), now).at, now);
+  const base::BootTime at = std::max(Plan(now).at, now);
   // One that runs too soon plans anew, which is cheaper than a timer for each grant and release.
   if (beat_timer_ != 0 && beat_timer_at_ <= at) return;
   if (beat_timer_ != 0) reactor_->Cancel(beat_timer_);

@@ -88,6 +88,9 @@ class Heartbeat {
   bool ProvesEnough(base::BootTime now);
   void Confirm(base::BootTime now, base::BootTime sent);
   void SendRequest(bool beat);
+  machine::BeatPace::Planned Plan(base::BootTime now) const {
+    return pace_.Next(bound_.deadline(), bound_.ProvableFrom(), now);
+  }
   void SendWhatIsDue();
   void UrgentBeat(base::BootTime now);
   void ScheduleBeat();

@@ -212,19 +212,19 @@ TEST_F(HeartbeatTest, SendsReadsAndNoBeatsWhileNoProofIsNeeded) {
   EXPECT_LE(reads, 125);
 }
 
-TEST_F(HeartbeatTest, BeatsOnForASessionTimeoutAfterALeaseSinceTheNextMayComeSoon) {
+TEST_F(HeartbeatTest, BeatsOnForThreeSessionTimeoutsAfterALeaseSinceTheNextMayComeSoon) {
   for (const bool held : {false, true}) {
     Need(true, held);
     AwaitBeat();
     Need(false);
     int beats = 0;
-    for (int i = 0; i < 300; ++i) {
+    for (int i = 0; i < 500; ++i) {
       beats += BeatIsSent() ? 1 : 0;
       if (!sent_.empty()) Answer(Code::kNoNode);
       reactor_.Pass(kTimeout / 100);
     }
-    EXPECT_LE(beats, held ? 8 : 1);
-    EXPECT_GE(beats, held ? 3 : 1) << "with the one that was on its way";
+    EXPECT_LE(beats, held ? 20 : 1);
+    EXPECT_GE(beats, held ? 10 : 1) << "with the one that was on its way";
   }
 }
 

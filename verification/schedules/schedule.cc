@@ -72,6 +72,7 @@ LockWorldOptions OptionsFor(uint64_t seed, Weather weather, const LeaseOptions& 
   options.misbehaves = seed / kWeatherNames.size() % 7 < 2 && weather != Weather::kEveryday;
   options.servers = ServersFor(seed);
   if (seed / kWeatherNames.size() % 2 == 1) options.lease.pace = LeaseOptions::Pace::kSparse;
+  options.lease.wait_for_proof = seed / kWeatherNames.size() / 2 % 2 == 1;
   if (weather == Weather::kEveryday) BeEveryday(options, below(3));
   return options;
 }

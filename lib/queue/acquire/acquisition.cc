@@ -76,12 +76,11 @@ void Complete(const internal::PathQueue& queue, machine::Candidacy& candidacy) {
   if (*options.dialect == NameDialect::kKazoo) candidacy.dialect = machine::Dialect::kKazoo;
   if (options.marker.has_value()) candidacy.named_as = listing::ModeNamed(*options.marker);
   candidacy.beside_blind = options.beside_blind;
-  // An election's RunWhileLeading asks for the proof by itself.
-  candidacy.wait_for_proof |= *options.wait_for_proof;
   const absl::Duration lock_delay = options.lock_delay;
   if (lock_delay > absl::ZeroDuration()) candidacy.lock_delay = lock_delay;
-  // It is kHeld without a proof, which may never come where nothing bounds the leader's pings.
-  if (candidacy.rests_on_delay()) candidacy.wait_for_proof = false;
+  // In lock-delay mode a lease is kHeld without a proof, which may never come where nothing bounds
+  // the leader's pings.
+  candidacy.wait_for_proof = *options.wait_for_proof && !candidacy.rests_on_delay();
   if (options.acl.has_value()) candidacy.acl = session::client::EntriesOf(*options.acl);
   if (candidacy.data.empty()) {
     // A downgrade keeps its token, although its node has another czxid: the data says which.

@@ -44,6 +44,8 @@ void Wait::Begin(session::Session* session, const std::shared_ptr<void>& owner) 
 void Wait::StartLastTimer() {
   timer_ = core().reactor()->CallAt(acquisition_.deadline(), [self = Self()] {
     self->timer_ = 0;
+    // First in the queue, it waits for a proof or a delay: the refusal names no contender then.
+    if (IsFirst(self->contender_.state())) self->acquisition_.Know({});
     self->acquisition_.TimeOut();
   });
 }
@@ -87,7 +89,6 @@ listing::Rivals Wait::RivalsIn(const zk::Names& children) const {
 // machine: its state does not depend on them. Without an answer the refusal names nobody.
 void Wait::AskWhoIsInFront() {
   const State state = contender_.state();
-  if (IsFirst(state)) return acquisition_.Know({});
   const bool queued = state == State::kWatching || state == State::kListing;
   const bool in_time = core().Now() < acquisition_.deadline();
   if (!queued || !in_time || !session_->connected()) return;

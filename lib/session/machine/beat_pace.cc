@@ -33,6 +33,10 @@ constexpr int kReadsPerTimeout = 40;
 constexpr int kSteadyIdleReadsPerTimeout = 10;
 constexpr int kSparseIdleReadsPerTimeout = 5;
 
+// After its last lease a session stays proven for so many timeouts. A fleet's sessions are many.
+constexpr int kSteadyTimeoutsAfterALease = 3;
+constexpr int kSparseTimeoutsAfterALease = 1;
+
 constexpr int kOverdueFraction = 4;      // without a proof
 constexpr double kDoubtShare = 2.0 / 3;  // of what the sparse pace leaves
 constexpr int kTooLittleFraction = 8;
@@ -54,6 +58,8 @@ void BeatPace::OnConnected(absl::Duration timeout, absl::Duration lifetime,
   reads_apart_ = timeout / kReadsPerTimeout;
   idle_reads_apart_ =
       timeout / (kind_ == Kind::kSteady ? kSteadyIdleReadsPerTimeout : kSparseIdleReadsPerTimeout);
+  after_a_lease_ =
+      timeout * (kind_ == Kind::kSteady ? kSteadyTimeoutsAfterALease : kSparseTimeoutsAfterALease);
   single_beats_apart_ = timeout / kBeatsPerTimeout;
   pairs_apart_ =
       std::min(std::max(timeout / kPairsPerTimeout, kPairsApart), timeout / kLeastPairsPerTimeout);
@@ -74,7 +80,7 @@ void BeatPace::Vary(double share) {
 bool BeatPace::SetNeed(const Need& need, base::BootTime now) {
   const bool kept_proven = KeepsProven(now);
   const Need before = std::exchange(need_, need);
-  if (before.lease && !need.lease) proven_until_ = now + timeout_;
+  if (before.lease && !need.lease) proven_until_ = now + after_a_lease_;
   const bool more_is_left = kind_ == Kind::kSteady && need.lease && !before.lease;
   return more_is_left || (need.proof && !kept_proven) ||
          need.delay_lifetime < before.delay_lifetime;
@@ -97,9 +103,14 @@ base::BootTime BeatPace::OverdueAt(base::BootTime deadline, base::BootTime now) 
   return std::max(now + overdue_after_, deadline - doubt_);
 }
 
-base::BootTime BeatPace::NextBeat(std::optional<base::BootTime> deadline) const {
+base::BootTime BeatPace::NextBeat(std::optional<base::BootTime> deadline,
+                                  std::optional<base::BootTime> provable_from) const {
   if (!deadline.has_value()) {
     const bool soon = need_.proof && provable_;
+    // An acquire may wait for it: so as soon as it proves the session, and no sooner. Where T is
+    // short, beats in between leave more of it.
+    const bool in_one = single_beats_apart_ >= kUnprovenPeriod;
+    if (soon && in_one && provable_from.has_value()) return *provable_from;
     return last_beat_ +
            Varied(soon ? std::min(single_beats_apart_, kUnprovenPeriod) : single_beats_apart_);
   }
@@ -110,9 +121,11 @@ base::BootTime BeatPace::NextBeat(std::optional<base::BootTime> deadline) const 
                   last_beat_ + Varied(std::max(single_beats_apart_, need_.delay_lifetime / 2)));
 }
 
-BeatPace::Planned BeatPace::Next(std::optional<base::BootTime> deadline, base::BootTime now) const {
+BeatPace::Planned BeatPace::Next(std::optional<base::BootTime> deadline,
+                                 std::optional<base::BootTime> provable_from,
+                                 base::BootTime now) const {
   if (!KeepsProven(now)) return {last_request_ + varied_idle_reads_apart_, false};
-  const base::BootTime beat = NextBeat(deadline);
+  const base::BootTime beat = NextBeat(deadline, provable_from);
   if (!deadline.has_value()) return {beat, true};
   const base::BootTime first = beat - (longest_gap_ + kTouches * reads_apart_ + pair_takes_);
   const bool all_the_time = reads_all_the_time_ || first < last_beat_;

@@ -54,16 +54,18 @@ class BeatPace {
   void OnSent(bool beat, base::BootTime now, uint64_t random);
   void OnBeatAnswered(base::BootTime now);
 
-  // Clients take turns, so a session stays proven for a timeout after its last lease, too. Others
-  // send only reads, which keep touches available.
+  // Clients take turns, so a session stays proven for a while after its last lease, too: an acquire
+  // within that time is granted without a wait for a proof. Others send only reads, which keep
+  // touches available.
   bool KeepsProven(base::BootTime now) const { return need_.proof || now < proven_until_; }
 
   struct Planned {
     base::BootTime at;  // the past: now
     bool beat = false;
   };
-  // `deadline`: until when the session is proven; nullopt: unproven.
-  Planned Next(std::optional<base::BootTime> deadline, base::BootTime now) const;
+  // Of ExpiryBound: `deadline` (nullopt: unproven) and ProvableFrom.
+  Planned Next(std::optional<base::BootTime> deadline, std::optional<base::BootTime> provable_from,
+               base::BootTime now) const;
   // What is left at the lowest in calm weather, if T leaves room for it. Beats are due when no more
   // than the reserve is left, or up to a spread later.
   absl::Duration Least() const;
@@ -77,7 +79,8 @@ class BeatPace {
  private:
   absl::Duration Varied(absl::Duration longest) const { return longest * (0.8 + 0.2 * share_); }
   void Vary(double share);
-  base::BootTime NextBeat(std::optional<base::BootTime> deadline) const;
+  base::BootTime NextBeat(std::optional<base::BootTime> deadline,
+                          std::optional<base::BootTime> provable_from) const;
 
   const Kind kind_;
   absl::Duration timeout_;  // T
@@ -86,7 +89,7 @@ class BeatPace {
   // Of T, and asked for at every answer, grant and release: so they are not worked out each time.
   absl::Duration steady_, sparse_;  // what is left at the lowest
   absl::Duration spread_;           // and up to so much more
-  absl::Duration overdue_after_, doubt_, too_little_;
+  absl::Duration overdue_after_, doubt_, too_little_, after_a_lease_;
   bool reads_all_the_time_ = true;
   absl::Duration reads_apart_, idle_reads_apart_, single_beats_apart_, pairs_apart_;
 

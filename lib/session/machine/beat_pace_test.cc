@@ -36,7 +36,7 @@ class PacedSession {
   // Until `time` from now; as Heartbeat does it.
   void Run(absl::Duration time) {
     for (const base::BootTime end = now_ + time; now_ < end;) {
-      const BeatPace::Planned next = pace_.Next(bound_.deadline(), now_);
+      const BeatPace::Planned next = pace_.Next(bound_.deadline(), bound_.ProvableFrom(), now_);
       now_ = std::max(now_, next.at);
       Send(next.beat);
       while (pace_.KeepsProven(now_) && bound_.NextWriteHelps(now_, pace_.Reserve())) Send(true);
@@ -53,6 +53,7 @@ class PacedSession {
   double lowest() const { return absl::FDivDuration(lowest_, timeout_); }
   double highest() const { return absl::FDivDuration(highest_, timeout_); }
   double left() const { return absl::FDivDuration(Left(), timeout_); }
+  base::BootTime now() const { return now_; }
   bool proven() const { return Left() > absl::ZeroDuration(); }
   // A second.
   double beats() const { return beats_ / absl::ToDoubleSeconds(now_ - watched_since_); }
@@ -221,19 +222,36 @@ TEST(BeatPace, SendsOnlyReadsForAnIdleSession) {
   }
 }
 
-TEST(BeatPace, KeepsASessionProvenForATimeoutAfterItsLastLease) {
+TEST(BeatPace, KeepsASessionProvenForThreeTimeoutsAfterItsLastLeaseAFleetsForOne) {
   const auto at = [](double seconds) { return base::BootTime::SinceBoot(absl::Seconds(seconds)); };
-  BeatPace pace(Kind::kSteady);
-  pace.OnConnected(absl::Seconds(10), absl::Seconds(9), absl::Seconds(3));
-  EXPECT_TRUE(pace.SetNeed(kNear, at(100)));
-  EXPECT_TRUE(pace.SetNeed(kHolding, at(101))) << "more is to be left";
-  EXPECT_FALSE(pace.SetNeed(kNear, at(102))) << "one more waits";
-  EXPECT_FALSE(pace.SetNeed(kIdle, at(103)));
-  EXPECT_TRUE(pace.KeepsProven(at(111.9)));
-  EXPECT_FALSE(pace.KeepsProven(at(112.1)));
-  EXPECT_TRUE(pace.SetNeed(kNear, at(113)));
-  EXPECT_FALSE(pace.SetNeed(kIdle, at(114)));
-  EXPECT_FALSE(pace.KeepsProven(at(114))) << "it held none";
+  for (const auto& [kind, until] : {std::pair(Kind::kSteady, 132), {Kind::kSparse, 112}}) {
+    BeatPace pace(kind);
+    pace.OnConnected(absl::Seconds(10), absl::Seconds(9), absl::Seconds(3));
+    EXPECT_TRUE(pace.SetNeed(kNear, at(100)));
+    EXPECT_EQ(pace.SetNeed(kHolding, at(101)), kind == Kind::kSteady) << "more is to be left";
+    EXPECT_FALSE(pace.SetNeed(kNear, at(102))) << "one more waits";
+    EXPECT_FALSE(pace.SetNeed(kIdle, at(103)));
+    EXPECT_TRUE(pace.KeepsProven(at(until - 0.1)));
+    EXPECT_FALSE(pace.KeepsProven(at(until + 0.1)));
+    EXPECT_TRUE(pace.SetNeed(kNear, at(until + 1)));
+    EXPECT_FALSE(pace.SetNeed(kIdle, at(until + 2)));
+    EXPECT_FALSE(pace.KeepsProven(at(until + 2))) << "it held none";
+  }
+}
+
+// What an acquire of an idle client waits for: the rule's moment, and no more, however long a round
+// trip is.
+TEST(BeatPace, ProvesAnIdleSessionWithinThreeRoundTripsAndALeadersMoment) {
+  for (const int latency : {1, 5, 20, 50, 90}) {
+    PacedSession session(Kind::kSteady, absl::Seconds(10), kIdle);
+    session.latency = absl::Milliseconds(latency);
+    session.Run(absl::Minutes(1));
+    session.BeginPeriod();
+    session.SetNeed(kNear);
+    const base::BootTime asked = session.now();
+    while (!session.proven()) session.Run(absl::Milliseconds(1));
+    EXPECT_EQ(session.now() - asked, 3 * session.latency + absl::Milliseconds(100)) << latency;
+  }
 }
 
 }  // namespace

@@ -126,11 +126,14 @@ void ExpiryBound::AddTouch(base::BootTime sent, base::BootTime answered) {
   while (!touches_.empty() && touches_.front().sent + timeout_ < answered) touches_.pop_front();
 }
 
+std::optional<base::BootTime> ExpiryBound::ProvableFrom() const {
+  if (deadline_.has_value() || !heard_.has_value()) return std::nullopt;
+  return heard_->known_at + kLeadersDelay;
+}
+
 bool ExpiryBound::NextWriteHelps(base::BootTime now, absl::Duration little) const {
   if (shipped_.empty() || deadline_.value_or(now) - now > little) return false;
-  if (!deadline_.has_value() && heard_.has_value() && now < heard_->known_at + kLeadersDelay) {
-    return false;
-  }
+  if (now < ProvableFrom().value_or(now)) return false;
   const base::BootTime would_be = shipped_.back().touch + lifetime_;
   return would_be - std::max(now, deadline_.value_or(now)) > timeout_ / kGainFraction;
 }

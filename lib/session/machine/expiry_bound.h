@@ -84,6 +84,10 @@ class ExpiryBound {
   // answered.
   bool NextWriteHelps(base::BootTime now, absl::Duration little) const;
 
+  // Of an unproven session: from when on one more write proves it, if the leader has already heard
+  // of a touch; a moment after that.
+  std::optional<base::BootTime> ProvableFrom() const;
+
   absl::Duration timeout() const { return timeout_; }          // the smallest of the session
   absl::Duration lifetime() const { return lifetime_; }        // what a touch proves
   absl::Duration longest_gap() const { return longest_gap_; }  // of pings, by this clock

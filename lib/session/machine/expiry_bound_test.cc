@@ -238,9 +238,11 @@ TEST_F(ExpiryBoundTest, AsksForAWriteAtOnceWhenThatProvesWhatIsUnproven) {
   EXPECT_TRUE(bound_.NextWriteHelps(At(3.3), absl::Seconds(1)));
   Write(3.3, 3.4);
   EXPECT_FALSE(bound_.NextWriteHelps(At(3.4), absl::Seconds(1)));  // a moment has to pass
+  EXPECT_EQ(bound_.ProvableFrom(), At(3.5));
   EXPECT_TRUE(bound_.NextWriteHelps(At(3.5), absl::Seconds(1)));
   Write(3.5, 3.6);
   EXPECT_FALSE(bound_.NextWriteHelps(At(3.6), absl::Seconds(1)));
+  EXPECT_EQ(bound_.ProvableFrom(), std::nullopt) << "it is proven";
 }
 
 }  // namespace

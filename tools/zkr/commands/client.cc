@@ -23,7 +23,6 @@ absl::StatusOr<std::shared_ptr<Client>> Connect(const GlobalFlags& flags, std::s
   ClientOptions options;
   options.servers = flags.servers;
   options.session_timeout = flags.session_timeout;
-  options.lease.wait_for_proof = true;  // CMD may be a command that must not run twice
   options.dialect = flags.dialect == "kazoo" ? NameDialect::kKazoo : NameDialect::kCurator;
   // Nodes are made open to everyone all the same: their parent's ACL protects them
   // (docs/security.md).

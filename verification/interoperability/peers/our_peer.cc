@@ -62,9 +62,8 @@ int64_t LastBelief(const zkrecipes::Lease& lease) {
   std::shared_ptr<zkrecipes::Client> client;
   for (;;) {
     while (client == nullptr) {
-      auto connected = zkrecipes::Client::Connect({.servers = servers,
-                                                   .session_timeout = session_timeout,
-                                                   .lease = {.wait_for_proof = true}});
+      auto connected =
+          zkrecipes::Client::Connect({.servers = servers, .session_timeout = session_timeout});
       if (connected.ok()) client = *connected;
     }
     const auto lease = zkrecipes::Lock(client, path).Acquire();

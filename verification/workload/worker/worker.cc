@@ -51,7 +51,7 @@ absl::Status Live(const WorkerOptions& options, Recorder& recorder, ResourceClie
   client_options.session_timeout = options.session_timeout;
   client_options.owner_id = options.name;
   client_options.dialect = options.dialect;
-  client_options.lease.wait_for_proof = options.seed % 4 == 0;
+  client_options.lease.wait_for_proof = options.seed % 2 == 0;
   auto client = Client::Connect(std::move(client_options), {.cancel = stop});
   if (!client.ok()) return client.status();
   const Subscription states = (*client)->OnStateChange([&](ClientState state) {
