@@ -199,7 +199,7 @@ absl::Status LeaderElection::Lead(const std::stop_token& stop, LeadershipWork& w
   }
   worked = true;
   // Bounded, so that an ensemble that does not answer cannot keep it from campaigning again.
-  return (*std::move(lease)).Release({.timeout = client_->session_timeout()});
+  return std::move(*lease).Release({.timeout = client_->session_timeout()});
 }
 
 absl::Status LeaderElection::RunWhileLeading(std::stop_token stop, LeadershipWork work,
