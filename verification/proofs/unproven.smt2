@@ -10,7 +10,7 @@
 (define-fun rates ((a Real) (ca Real) (b Real) (cb Real)) Bool
   (and (=> (<= a b) (within (- b a) (- cb ca))) (=> (<= b a) (within (- a b) (- ca cb)))))
 
-; = lib/session/machine/expiry_bound.cc: constexpr absl::Duration kLeadersDelay = absl::Milliseconds(100);
+; = lib/session/machine/expiry_bound.h: absl::Duration moment = absl::Milliseconds(100);
 (define-fun leaders_delay () Real 100.0)
 
 (declare-const T Real)           ; is: the session timeout T
@@ -61,7 +61,7 @@
 
 ; What the client does.
 ; > So one more write is needed, sent that moment (100 ms) after *n* was answered.
-; = lib/session/machine/expiry_bound.cc: heard_->known_at + kLeadersDelay <= request.sent
+; = lib/session/machine/expiry_bound.cc: heard_->known_at + margins_.moment <= request.sent
 (assert (! (<= (+ cRn leaders_delay) cSk) :named a_moment_later))
 (assert (<= lifetime T))
 ; > T of the leader's seconds are at least T / (1 + rho) of the client's

@@ -29,8 +29,12 @@ zk::HandleOptions HandleOptionsOf(const ClientOptions& options, base::Secrets cr
   return handle;
 }
 
-session::Heartbeat::Options HeartbeatOptionsOf(const LeaseOptions& lease, std::string root) {
-  return {session::client::MarginsOf(lease), session::client::KindOf(lease.pace), std::move(root)};
+session::Heartbeat::Options HeartbeatOptionsOf(const LeaseOptions& lease, std::string root,
+                                               const Environment& environment) {
+  session::machine::ExpiryMargins margins = session::client::MarginsOf(lease);
+  // In memory an acquire may block the very thread that moves the clock: no moment would pass.
+  if (environment.waits != nullptr) margins.moment = absl::ZeroDuration();
+  return {margins, session::client::KindOf(lease.pace), std::move(root)};
 }
 
 std::function<void(const SessionReport&)> TellerOfReports(const ClientOptions& options) {
@@ -150,7 +154,8 @@ void ClientCore::Start(absl::AnyInvocable<void(absl::Status) &&> connected) {
                 self->servers_,
                 HandleOptionsOf(self->options_, std::exchange(self->credentials_, {}),
                                 self->environment_.tls),
-                HeartbeatOptionsOf(self->options_.lease, self->servers_.namespace_root),
+                HeartbeatOptionsOf(self->options_.lease, self->servers_.namespace_root,
+                                   self->environment_),
                 self->stops_, self->reach_, self->options_.follow_config,
                 [core = self.get()](session::Change change, std::optional<ClientState> state) {
                   core->OnChange(change, state);

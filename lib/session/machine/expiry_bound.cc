@@ -105,7 +105,7 @@ void ExpiryBound::Confirm(const Request& request, base::BootTime now) {
 // A leader that heard of the touch too late, when it was about to end the session, would have ended
 // it by the time of this write.
 bool ExpiryBound::WasNotEnding(const Request& request, base::BootTime now) const {
-  return heard_.has_value() && heard_->known_at + kLeadersDelay <= request.sent &&
+  return heard_.has_value() && heard_->known_at + margins_.moment <= request.sent &&
          heard_->touch + lifetime_ > now;
 }
 
@@ -128,7 +128,7 @@ void ExpiryBound::AddTouch(base::BootTime sent, base::BootTime answered) {
 
 std::optional<base::BootTime> ExpiryBound::ProvableFrom() const {
   if (deadline_.has_value() || !heard_.has_value()) return std::nullopt;
-  return heard_->known_at + kLeadersDelay;
+  return heard_->known_at + margins_.moment;
 }
 
 bool ExpiryBound::NextWriteHelps(base::BootTime now, absl::Duration little) const {

@@ -18,6 +18,8 @@ struct ExpiryMargins {
   double clock_rate_bound = 0.1;
   absl::Duration ping_gap;  // between two pings of the leader; zero: see PingGap
   absl::Duration slack = absl::Milliseconds(10);
+  // Within it a leader ends a session whose time it has found to be over.
+  absl::Duration moment = absl::Milliseconds(100);
 
   // How much of a session timeout, counted from a touch, this client may count on.
   absl::Duration Lifetime(absl::Duration session_timeout) const;
