@@ -216,9 +216,10 @@ void Heartbeat::SendRequest(bool beat) {
     if (alive.expired()) return;
     on_its_way_ = false;
     const base::BootTime answered = reactor_->Now();
-    if (beat) pace_.OnBeatAnswered(answered);
+    const bool refused = !FromServer(reply.code);
+    if (beat) pace_.OnBeatAnswered(answered, refused);
     // A server that refuses one is not asked again at once.
-    if (FromServer(reply.code)) UrgentBeat(answered);
+    if (!refused) UrgentBeat(answered);
     ScheduleBeat();
   };
   const zk::Request request = beat ? CommittedBarrier() : zk::Get{beat_path_};

@@ -184,6 +184,25 @@ TEST_F(HeartbeatTest, DoesNotAskAServerAgainAtOnceThatRefusesABeat) {
   EXPECT_THAT(sent_, SizeIs(0));
 }
 
+// Wherever the proof of a lapsed session has got to when the server begins to throttle.
+TEST_F(HeartbeatTest, DoesNotAskAServerAgainAtOnceThatRefusesTheProofOfALapsedSession) {
+  for (int steps = 1; steps < 90; ++steps) {
+    reactor_.Pass(2 * kTimeout);
+    const int proven = proven_;
+    for (int i = 0; i < steps; ++i) {
+      if (!sent_.empty()) Answer(Code::kNoNode);
+      reactor_.Pass(absl::Milliseconds(50));
+    }
+    if (proven_ != proven) continue;
+    int refused = 0;
+    for (int i = 0; i < 500; ++i) {
+      if (!sent_.empty() && ++refused > 0) Answer(Code::kThrottled);
+      reactor_.Pass(absl::Milliseconds(1));
+    }
+    EXPECT_LE(refused, 6) << "in half a second, after " << steps << " steps";
+  }
+}
+
 TEST_F(HeartbeatTest, KeepsTheSessionProvenWhileBeatsAreAnswered) {
   Need(true, /*lease=*/true);
   for (int i = 0; i < 100; ++i) {

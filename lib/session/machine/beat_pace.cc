@@ -93,7 +93,10 @@ void BeatPace::OnSent(bool beat, base::BootTime now, uint64_t random) {
   if (beat || !KeepsProven(now)) Vary(static_cast<double>(random) * 0x1p-64);
 }
 
-void BeatPace::OnBeatAnswered(base::BootTime now) { pair_takes_ = 2 * (now - last_beat_); }
+void BeatPace::OnBeatAnswered(base::BootTime now, bool refused) {
+  pair_takes_ = 2 * (now - last_beat_);
+  refused_ = refused;
+}
 
 absl::Duration BeatPace::Least() const {
   return (kind_ == Kind::kSteady && need_.lease ? steady_ : sparse_) + pair_takes_;
@@ -108,9 +111,9 @@ base::BootTime BeatPace::NextBeat(std::optional<base::BootTime> deadline,
   if (!deadline.has_value()) {
     const bool soon = need_.proof && provable_;
     // An acquire may wait for it: so as soon as it proves the session, and no sooner. Where T is
-    // short, beats in between leave more of it.
+    // short, beats in between leave more of it. A server that refuses beats is not asked at once.
     const bool in_one = single_beats_apart_ >= kUnprovenPeriod;
-    if (soon && in_one && provable_from.has_value()) return *provable_from;
+    if (soon && in_one && !refused_ && provable_from.has_value()) return *provable_from;
     return last_beat_ +
            Varied(soon ? std::min(single_beats_apart_, kUnprovenPeriod) : single_beats_apart_);
   }

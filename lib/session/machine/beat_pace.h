@@ -52,7 +52,8 @@ class BeatPace {
   const Need& need() const { return need_; }
   // The request that was due is sent. From `random` comes what keeps sessions out of step.
   void OnSent(bool beat, base::BootTime now, uint64_t random);
-  void OnBeatAnswered(base::BootTime now);
+  // `refused`: the server did not carry it out, as one that throttles, or the connection was lost.
+  void OnBeatAnswered(base::BootTime now, bool refused = false);
 
   // Clients take turns, so a session stays proven for a while after its last lease, too: an acquire
   // within that time is granted without a wait for a proof. Others send only reads, which keep
@@ -98,6 +99,7 @@ class BeatPace {
   base::BootTime last_request_;  // when it was sent, and
   base::BootTime last_beat_;
   absl::Duration pair_takes_;  // two beats, if each takes as long as the last one
+  bool refused_ = false;       // the last beat
   double share_ = 1;           // from 0 to 1, another one after each beat; and with it:
   absl::Duration varied_spread_, varied_pairs_apart_, varied_idle_reads_apart_;
 };
