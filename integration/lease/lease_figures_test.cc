@@ -84,7 +84,7 @@ TEST_F(LeaseFiguresTest, LeasesAreSoonProvenAndAHealthyOneIsNeverWithoutAGuarant
   const int member = Follower();
   auto session = Connect(member);
   std::vector<std::pair<absl::Duration, std::future<Figures>>> all;
-  for (const absl::Duration timeout : {absl::Seconds(2), absl::Seconds(6), absl::Seconds(10)}) {
+  for (const absl::Duration timeout : {absl::Seconds(2), absl::Seconds(6), absl::Seconds(20)}) {
     for (const char* what : {"fresh", "busy", "idle", "taken-up"}) {
       // Creating a missing parent would prove the lease, too.
       const zk::Create parent{PathFor(timeout, what), "", zk::CreateMode::kPersistent};

@@ -58,8 +58,8 @@ struct InMemoryEnsembleOptions {
 // (unless `manual`), so blocking code works on any thread. WaitOptions::timeout counts the
 // ensemble's time. An acquire by an idle client needs no time either; but the first one by a client
 // that had none of its leases left when it was reconnected, or resumed within its session's life,
-// waits a quarter of the session timeout for its proof (LeaseOptions::wait_for_proof): make it on
-// another thread, and AdvanceUntil it has returned.
+// waits 0.3 session timeouts for its proof (LeaseOptions::wait_for_proof): make it on another
+// thread, and AdvanceUntil it has returned.
 //
 // Every method first handles all events that need no time to pass. It returns when no such event is
 // left, when threads whose wait in the library is over have left it, and when callbacks on the
