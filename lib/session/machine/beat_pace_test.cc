@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <ostream>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -95,6 +96,7 @@ struct Row {
   double timeout;  // in seconds
   Figures steady, sparse;
 };
+std::ostream& operator<<(std::ostream& out, const Row& row) { return out << row.timeout << "s"; }
 
 PacedSession Watched(Kind kind, absl::Duration timeout, const Need& need = kHolding) {
   PacedSession session(kind, timeout, need);
