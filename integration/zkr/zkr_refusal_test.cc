@@ -139,9 +139,10 @@ TEST_F(ZkrRefusalTest, HasTheRightsOfTheUsersInItsDigestFile) {
   const testing::TempDir dir;
   const std::string file = dir / "users";
   std::ofstream(file) << "bob:other\nalice:secret\n";
-  EXPECT_EQ(Acquired(owner).Release({kSoon}), absl::OkStatus());  // the parent is alice's
+  Lease held = Acquired(owner);  // the parent is alice's: an empty one might be deleted meanwhile
   const Words lock = {"lock", node_path(), "--", "true"};
   EXPECT_EQ(Start(lock)->Wait(), 77);
+  EXPECT_EQ(std::move(held).Release({kSoon}), absl::OkStatus());
   EXPECT_EQ(Start(testing::Joined({{"--digest-file", file}, lock}))->Wait(), 0);
   const std::string script = "ZKR_DIGEST_FILE=" + file + " exec " ZKRECIPES_BIN_DIR "/zkr ls ";
   EXPECT_EQ(Zkr(servers(), {"sh", "-c", script + node_path()}, "").Wait(), 0);
