@@ -15,15 +15,12 @@
 #include "lib/base/process.h"
 #include "lib/base/shortage.h"
 #include "lib/zk/c_client/c_client.h"
+#include "lib/zk/wire/jute_reader.h"
 
 namespace zkrecipes::zk::c_client {
 namespace {
 
-std::string BigEndian(size_t number) {
-  std::string bytes;
-  for (const int shift : {24, 16, 8, 0}) bytes.push_back(static_cast<char>(number >> shift));
-  return bytes;
-}
+using wire::BigEndian;
 
 // Done once for the process's private copy of the C client.
 void ConfigureCClient() {

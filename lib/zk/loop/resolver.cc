@@ -5,7 +5,6 @@
 #include <netdb.h>
 #include <sys/socket.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <deque>
@@ -65,22 +64,9 @@ ListedServer LookUp(const ServerAddress& server, bool only_numeric) {
   return listed;
 }
 
-// The process's look-ups that block. Never destroyed: its threads may outlive main().
+// The process's look-ups that block.
 class LookUps {
  public:
-  // Those of this process: a forked child has none of its parent's threads.
-  static LookUps& Here() {
-    static std::atomic<LookUps*> here{new LookUps()};
-    LookUps* found = here.load();
-    if (!found->home_.IsThisProcess()) {
-      LookUps* const fresh = new LookUps();
-      // Of several threads that come at once, one makes it.
-      if (here.compare_exchange_strong(found, fresh)) return *fresh;
-      delete fresh;
-    }
-    return *here.load();
-  }
-
   void Add(const ServerAddress& server, Resolver::Each each) {
     {
       base::MutexLock lock(mutex_);
@@ -135,7 +121,6 @@ class LookUps {
     for (const ServerAddress& server : left) Answer(server, {NameOf(server), {}, why});
   }
 
-  const base::HomeProcess home_;
   base::Mutex mutex_;
   std::deque<ServerAddress> queue_ ABSL_GUARDED_BY(mutex_);
   std::map<std::pair<std::string, uint16_t>, std::vector<Resolver::Each>> waiting_
@@ -152,7 +137,7 @@ class GetaddrinfoResolver : public Resolver {
       if (!numeric.addresses.empty()) {
         each(std::move(numeric));
       } else {
-        LookUps::Here().Add(server, each);
+        base::OfThisProcess<LookUps>().Add(server, each);
       }
     }
   }

@@ -21,12 +21,6 @@ constexpr size_t kErrorAt = 12;  // in it
 // At a time: the loop has timers, and other connections.
 constexpr size_t kMostSkipped = 1 << 20;
 
-std::string BigEndian(int32_t number) {
-  const auto bits = static_cast<uint32_t>(number);
-  return {static_cast<char>(bits >> 24), static_cast<char>(bits >> 16),
-          static_cast<char>(bits >> 8), static_cast<char>(bits)};
-}
-
 }  // namespace
 
 ssize_t Inbox::Recv(int fd, char* bytes, size_t size) {
@@ -88,8 +82,8 @@ bool Inbox::CutShort() {
   const std::string wrong = conversation_.HearTooLong(said().substr(kLength, kReplyHeader));
   if (!wrong.empty()) return Refuse(wrong);
   to_skip_ = static_cast<size_t>(JuteReader(said()).Int()) - kReplyHeader;
-  const std::string length = BigEndian(static_cast<int32_t>(kReplyHeader));
-  const std::string error = BigEndian(static_cast<int32_t>(Code::kReplyTooLong));
+  const std::string length = BigEndian(kReplyHeader);
+  const std::string error = BigEndian(static_cast<uint32_t>(Code::kReplyTooLong));
   char* const frame = buffer_.data() + begin_;
   std::copy(length.begin(), length.end(), frame);
   std::copy(error.begin(), error.end(), frame + kLength + kErrorAt);

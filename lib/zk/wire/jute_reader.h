@@ -8,10 +8,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string>
 
 #include "absl/strings/string_view.h"
 
 namespace zkrecipes::zk::wire {
+
+// A number as ZooKeeper serialises it: four bytes.
+inline std::string BigEndian(size_t number) {
+  const uint32_t bytes = htobe32(static_cast<uint32_t>(number));
+  return {reinterpret_cast<const char*>(&bytes), sizeof(bytes)};
+}
 
 // Reads what is serialised as ZooKeeper does it (jute: big-endian, strings behind their length),
 // and never past the end: once something did not fit, ok() stays false and everything reads as
