@@ -9,72 +9,18 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "integration/fixtures/client_fixture.h"
 #include "integration/fixtures/raw_client.h"
-#include "integration/fixtures/silent_server.h"
 #include "zkrecipes/testing/local_ensemble.h"
 
 namespace zkrecipes::integration {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::LocalEnsemble;
-
-class ServersChangeOnServersTest : public ClientTest {};
-
-TEST_F(ServersChangeOnServersTest, ASessionMovesWithItsLeaseAndItsWatch) {
-  if (ensemble().size() < 3) GTEST_SKIP() << "it takes three servers";
-  auto holder = NewClient({.servers = ensemble().server(0)});
-  auto waiter = NewClient({.servers = ensemble().server(1)});
-  Lease lease = Acquired(holder);
-  Pending waiting(waiter, node_path());
-  ASSERT_TRUE(AwaitQueue(*waiter, 2));
-  const int64_t sessions[] = {holder->session_id(), waiter->session_id()};
-  ASSERT_EQ(ensemble().ServerOf(sessions[0]), 0);
-
-  ASSERT_EQ(holder->SetServers(ensemble().server(2)), absl::OkStatus());
-  ASSERT_EQ(waiter->SetServers(absl::StrCat(ensemble().server(2), ",", ensemble().server(0))),
-            absl::OkStatus());
-  EXPECT_TRUE(Eventually([&] { return ensemble().ServerOf(sessions[0]) == 2; }));
-  EXPECT_TRUE(Eventually([&] { return ensemble().ServerOf(sessions[1]) % 2 == 0; }));
-  EXPECT_TRUE(Eventually([&] { return lease.state() == Lease::State::kHeld; }));
-  EXPECT_FALSE(lease.ended().stop_requested());
-  EXPECT_EQ(holder->session_id(), sessions[0]);
-  EXPECT_EQ(waiter->session_id(), sessions[1]);
-  EXPECT_FALSE(waiting.answered());
-
-  EXPECT_EQ(std::move(lease).Release({kSoon}), absl::OkStatus());
-  EXPECT_TRUE(waiting.Get().ok());
-}
-
-TEST_F(ServersChangeOnServersTest, WithoutASessionTheMessageSaysWhatEachServerDid) {
-  const SilentServer silent(SilentServer::Queue::kFull);
-  const SilentServer mute;
-  const std::string list =
-      absl::StrCat("127.0.0.1:1,", silent.address(), ",no..such..host,", mute.address());
-  std::string said;
-  // A server that is asked late has not answered yet.
-  EXPECT_TRUE(Eventually([&] {
-    const auto client =
-        Client::Connect({.servers = list, .session_timeout = absl::Seconds(1)}, {absl::Seconds(4)});
-    EXPECT_EQ(client.status().code(), absl::StatusCode::kUnavailable);
-    said = std::string(client.status().message());
-    return !absl::StrContains(said, "has not answered yet");
-  }));
-  EXPECT_THAT(said,
-              HasSubstr(absl::StrCat("no session within 4s (127.0.0.1:1 refused the connection; ",
-                                     silent.address(),
-                                     " did not answer in time; no..such..host:2181 could "
-                                     "not be resolved (")));
-  EXPECT_THAT(said, HasSubstr(mute.address() + " took the connection, but said nothing in time"));
-}
-
-// ---- follow_config ------------------------------------------------------------------------------
 
 // Three servers of its own that may be reconfigured, by anybody.
 class FollowConfigTest : public ::testing::Test {

@@ -19,7 +19,6 @@
 #include "integration/fixtures/partition_fixture.h"
 #include "integration/fixtures/raw_client.h"
 #include "integration/fixtures/stall.h"
-#include "integration/servers/tcp_proxy.h"
 #include "lib/base/one_shot.h"
 #include "zkrecipes/contenders.h"
 
@@ -143,7 +142,7 @@ INSTANTIATE_TEST_SUITE_P(Timeouts, LeasePartitionTest,
                          ::testing::Values(absl::Seconds(2), absl::Seconds(6)),
                          [](const auto& test) { return absl::FormatDuration(test.param); });
 
-// ---- Lease::Verify, and how soon holders and waiters learn that an operator deleted their nodes -
+// ---- Lease::Verify ------------------------------------------------------------------------------
 
 using absl::StatusCode;
 
@@ -157,28 +156,7 @@ class LeaseVerifyTest : public LeaseTest {
   static std::future<absl::Status> VerifyAsync(const Lease& lease) {
     return std::async(std::launch::async, [&lease] { return lease.Verify({kSoon}); });
   }
-  void Delete(const std::string& node) {
-    auto operators = Connect(Leader());
-    EXPECT_EQ(operators->Do(zk::Delete{node}).code, zk::Code::kOk);
-  }
-  // Prints the time until `told`: about a beat. It may take up to a session timeout.
-  template <typename F>
-  void ExpectWithinATimeout(const char* who, absl::Duration timeout, F told) {
-    const BootTime deleted = BootNow();
-    EXPECT_TRUE(Eventually(told));
-    const absl::Duration after = BootNow() - deleted;
-    printf("  %s learns it after %s\n", who, Milliseconds(after).c_str());
-    EXPECT_LT(after, timeout);
-  }
 };
-
-TEST_F(LeaseVerifyTest, IsOkWhileTheLeaseIsHeld) {
-  for (int member = 0; member < ensemble().size(); ++member) {
-    auto client = NewClient(member, {.session_timeout = kTimeout});
-    const Lease lease = Acquired(client, NewPath());
-    EXPECT_EQ(lease.Verify({kSoon}), absl::OkStatus());
-  }
-}
 
 TEST_F(LeaseVerifyTest, IsNeverOkOnceAnotherHoldsTheLockThoughTheServerIsCutOff) {
   const int follower = Follower();
@@ -215,46 +193,6 @@ TEST_F(LeaseVerifyTest, IsNotOkThoughTheServerHasNotHeardYetThatTheSessionEnded)
   EXPECT_EQ(lease.Verify({kShortWait}).code(), StatusCode::kDeadlineExceeded);
   Mend(follower);
   EXPECT_EQ(verified.get().code(), StatusCode::kAborted);
-}
-
-TEST_F(LeaseVerifyTest, WaitsForAConnectionAsLongAsItMay) {
-  TcpProxy proxy(ensemble().server(0));
-  auto client = NewClient({.servers = proxy.address(), .session_timeout = absl::Seconds(30)});
-  const Lease lease = Acquired(client, NewPath());
-  const States states(*client);
-  proxy.HoldEverything(true);
-  proxy.ResetAll();
-  ASSERT_TRUE(states.Await(ClientState::kSuspended));
-  const BootTime asked = BootNow();
-  EXPECT_EQ(lease.Verify({kShortWait}).code(), StatusCode::kDeadlineExceeded);
-  EXPECT_LT(BootNow() - asked, absl::Seconds(10));
-  auto verified = VerifyAsync(lease);
-  proxy.HoldEverything(false);
-  EXPECT_EQ(verified.get(), absl::OkStatus());
-}
-
-TEST_F(LeaseVerifyTest, AHolderAndAWaiterLearnWithinABeatThatTheirNodesWereDeleted) {
-  constexpr absl::Duration kLong = absl::Seconds(10);
-  const std::string path = NewPath();
-  auto first = NewClient(Follower(), {.session_timeout = kLong});
-  auto second = NewClient(Follower(), {.session_timeout = kLong});
-  auto observer = NewClient({.session_timeout = absl::Minutes(1)});
-  // Before the first beat, which watches the own node, and after several.
-  for (const absl::Duration age : {absl::ZeroDuration(), kLong / 4}) {
-    const Lease lease = Acquired(first, path);
-    Pending waiter(second, path);
-    ASSERT_TRUE(Eventually([&] { return ListContenders(*observer, path, {kSoon})->size() == 2; }));
-    const std::string waiting = path + "/" + (*ListContenders(*observer, path, {kSoon}))[1].node;
-    absl::SleepFor(age);
-    Delete(waiting);
-    ExpectWithinATimeout("a waiter", kLong, [&] { return waiter.answered(); });
-    EXPECT_EQ(waiter.Code(), StatusCode::kAborted);
-    EXPECT_EQ(lease.Verify({kSoon}), absl::OkStatus());
-    Delete(lease.node());
-    ExpectWithinATimeout("a holder", kLong, [&] { return lease.ended().stop_requested(); });
-    EXPECT_EQ(lease.state(), Lease::State::kLost);
-    EXPECT_EQ(lease.Verify({kSoon}).code(), StatusCode::kAborted);
-  }
 }
 
 // ---- A resource checks sequencers on a server that is cut off -----------------------------------

@@ -18,7 +18,6 @@
 
 #include "integration/fixtures/client_fixture.h"
 #include "integration/servers/tcp_proxy.h"
-#include "zkrecipes/leader_election.h"
 
 namespace zkrecipes::integration {
 namespace {
@@ -110,27 +109,6 @@ TEST_F(GuardedWriteOnServersTest, ALostAnswerIsResolvedWhicheverWayItWent) {
       EXPECT_EQ(Version(), before + 1);
     }
   }
-}
-
-TEST_F(GuardedWriteOnServersTest, TakesTurnsWithProclamationsOfManyThreads) {
-  const LeaderElection election(client_, node_path() + "/election", {"id", "0"});
-  auto lease = election.Campaign({kSoon});
-  ASSERT_TRUE(lease.ok()) << lease.status();
-  const int32_t before = Version();
-  std::vector<std::jthread> threads;
-  for (int t = 0; t < 4; ++t) {
-    threads.emplace_back([&, t] {
-      for (int i = 0; i < 25; ++i) {
-        EXPECT_EQ(GuardedWrite(*lease, {WriteOp::Set(Register(), "x")}, {kSoon}), absl::OkStatus());
-        if (t == 0) {
-          EXPECT_EQ(election.Proclaim(*lease, absl::StrCat(i), {kSoon}), absl::OkStatus());
-        }
-      }
-    });
-  }
-  threads.clear();
-  EXPECT_EQ(Version(), before + 100);
-  EXPECT_EQ(Read(lease->node()).data, "id\n24");
 }
 
 }  // namespace

@@ -54,30 +54,6 @@ class FencedFileTest : public ::testing::Test {
   std::string path_;
 };
 
-TEST_F(FencedFileTest, RefusesAHolderThatIsOutOfDate) {
-  FencedFile file(path_);
-  EXPECT_EQ(file.Write(PassOf(7), "a"), absl::OkStatus());
-  EXPECT_EQ(file.Write(PassOf(7), "b"), absl::OkStatus());
-  const absl::Status stale = file.Write(PassOf(6), "stale");
-  EXPECT_TRUE(absl::IsFailedPrecondition(stale)) << stale;
-  EXPECT_THAT(std::string(stale.message()), HasSubstr(path_));
-  const auto read = FencedFile(path_).Read();
-  ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_EQ(read->data, "b");
-  EXPECT_EQ(read->floor, FencingFloor{.exclusive = FencingToken(7)});
-}
-
-TEST_F(FencedFileTest, WhatWasClaimedIsNotChangedByAnOlderHolder) {
-  FencedFile older(path_), newer(path_);
-  EXPECT_EQ(older.Write(PassOf(1), "a"), absl::OkStatus());
-  const auto claimed = newer.Claim(PassOf(2));
-  ASSERT_TRUE(claimed.ok()) << claimed.status();
-  EXPECT_EQ(*claimed, "a");
-  EXPECT_TRUE(absl::IsFailedPrecondition(older.Write(PassOf(1), "b")));
-  EXPECT_TRUE(absl::IsFailedPrecondition(older.Claim(PassOf(1)).status()));
-  EXPECT_EQ(*newer.Claim(PassOf(2)), "a");
-}
-
 TEST_F(FencedFileTest, AFileThatIsGoneIsNotCreatedByAWrite) {
   std::filesystem::remove(path_);
   FencedFile file(path_);

@@ -42,17 +42,6 @@ constexpr PutFault kFaults[] = {PutFault::kNone,         PutFault::kLostRequest,
                                 PutFault::kLateAfterGet, PutFault::kLateAtTheEnd,
                                 PutFault::kRepeated};
 
-TEST(FencedObjectTest, RefusesAHolderThatIsOutOfDate) {
-  StoredObject store = ACreatedOne();
-  FencedObject object = In(store);
-  EXPECT_EQ(object.Write(PassWith(7), "a"), absl::OkStatus());
-  EXPECT_EQ(object.Write(PassWith(7), "b"), absl::OkStatus());
-  EXPECT_TRUE(absl::IsFailedPrecondition(object.Write(PassWith(6), "stale")));
-  EXPECT_TRUE(absl::IsInvalidArgument(object.Write({}, "none")));
-  EXPECT_EQ(object.Read()->data, "b");
-  EXPECT_EQ(object.Read()->floor, FencingFloor{.exclusive = FencingToken(7)});
-}
-
 TEST(FencedObjectTest, WhatWasClaimedIsNotChangedByAnOlderHolder) {
   StoredObject store = ACreatedOne();
   EXPECT_EQ(In(store).Write(PassWith(1), "a"), absl::OkStatus());

@@ -95,18 +95,6 @@ class MemoryHandleTest : public UnconnectedHandleTest {
   }
 };
 
-TEST_F(MemoryHandleTest, ConnectsAndAnswersInOrder) {
-  EXPECT_EQ(listener_.negotiated, absl::Seconds(10));
-  Send(kCreate, "create");
-  Send(kCreate, "again");
-  Send(zk::GetChildren{"/"}, "list");
-  EXPECT_EQ(handle_->pending(), 3);
-  EXPECT_THAT(Log(), IsEmpty());  // never inside Send
-  simulation_.RunUntilIdle();
-  EXPECT_THAT(Log(), ElementsAre("create ZOK", "again ZNODEEXISTS", "list ZOK"));
-  EXPECT_EQ(handle_->pending(), 0);
-}
-
 TEST_F(UnconnectedHandleTest, RefusesToSendWithoutAConnection) {
   Send(kCreate, "create");
   EXPECT_THAT(Log(), IsEmpty());
@@ -118,15 +106,6 @@ TEST_F(MemoryHandleTest, TellsOfALossBeforeItFailsWhatIsPending) {
   Send(kCreate, "create");
   host_->BreakConnections();
   EXPECT_THAT(Log(), ElementsAre("disconnected 0", "create ZCONNECTIONLOSS"));
-}
-
-TEST_F(MemoryHandleTest, ResumesItsSessionOnAnotherServer) {
-  const zk::SessionId session = listener_.session_id;
-  host_->set_only_server(2);
-  host_->BreakConnections();
-  EXPECT_THAT(LogAfter(absl::Seconds(1)), ElementsAre("disconnected 0", "connected"));
-  EXPECT_EQ(listener_.session_id, session);
-  EXPECT_EQ(host_->ConnectedTo(), 2);
 }
 
 TEST_F(MemoryHandleTest, CountsFailedAttempts) {
@@ -179,10 +158,6 @@ TEST_F(MemoryHandleTest, TellsOfExpiryOnceItIsConnectedAgain) {
   EXPECT_THAT(LogAfter(absl::ZeroDuration()), ElementsAre("create ZSESSIONEXPIRED"));
 }
 
-TEST_F(MemoryHandleTest, KeepsAnIdleSessionAlive) {
-  EXPECT_THAT(LogAfter(absl::Minutes(10)), IsEmpty());
-}
-
 TEST_F(MemoryHandleTest, GivesUpAServerThatIsSilentForTwoThirdsOfTheTimeout) {
   host_->set_network(Host::Network::kSilent);
   Send(kCreate, "create");
@@ -230,12 +205,6 @@ TEST_F(MemoryHandleTest, AnswersWhatIsPendingBeforeCloseReturns) {
   handle_->Close();
   EXPECT_THAT(Log(), ElementsAre("create ZCLOSING"));
   handle_->Close();  // idempotent
-}
-
-TEST_F(MemoryHandleTest, EndsItsSessionWhenItIsClosed) {
-  handle_->Close();
-  simulation_.RunUntilIdle();
-  EXPECT_FALSE(model().SessionLives(listener_.session_id));
 }
 
 TEST_F(MemoryHandleTest, AnEndOfItsSessionIsConfirmedAndThenItDoesNothingMore) {
