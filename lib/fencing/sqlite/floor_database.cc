@@ -80,20 +80,6 @@ absl::Status Run(sqlite3* database, const std::string& file, const std::string& 
              : Failed(database, file);
 }
 
-// DataLoss if the statement, a pragma, does not answer with this text. SQLite ignores a pragma that
-// it does not know, so none is taken for done.
-absl::Status Expect(sqlite3* database, const std::string& file, const std::string& pragma,
-                    const std::string& answer) {
-  sqlite3_stmt* raw = nullptr;
-  (void)sqlite3_prepare_v2(database, pragma.c_str(), -1, &raw, nullptr);
-  const Statement statement(raw);
-  if (statement == nullptr || sqlite3_step(raw) != SQLITE_ROW) return Failed(database, file);
-  const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(raw, 0));
-  if (text != nullptr && text == answer) return absl::OkStatus();
-  return absl::DataLossError(absl::StrCat(file, ": ", pragma, " gives ",
-                                          text == nullptr ? "nothing" : text, ", not ", answer));
-}
-
 absl::Status SyncFolderOf(const std::string& file) {
   const std::string folder = file.substr(0, file.rfind('/') + 1);
   const base::UniqueFd fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -170,8 +156,15 @@ class FloorDatabase : public FloorStore {
 
  private:
   absl::Status Run(const std::string& sql) { return zkrecipes::Run(database_.get(), file_, sql); }
+  // DataLoss if a pragma does not answer with this text. SQLite ignores a pragma that it does not
+  // know, so none is taken for done.
   absl::Status Expect(const std::string& pragma, const std::string& answer) {
-    return zkrecipes::Expect(database_.get(), file_, pragma, answer);
+    const Statement statement = Prepared(pragma.c_str());
+    if (statement == nullptr || sqlite3_step(statement.get()) != SQLITE_ROW) return Error();
+    const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement.get(), 0));
+    if (text != nullptr && text == answer) return absl::OkStatus();
+    return absl::DataLossError(absl::StrCat(file_, ": ", pragma, " gives ",
+                                            text == nullptr ? "nothing" : text, ", not ", answer));
   }
   absl::Status Error() { return Failed(database_.get(), file_); }
 
