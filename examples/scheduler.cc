@@ -19,6 +19,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <exception>
 #include <thread>
 
 #include "zkrecipes/fenced_postgres.h"
@@ -102,7 +103,7 @@ int Report(const absl::Status& status) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   if (argc == 3 && argv[1] == std::string("--create")) return Report(Database(argv[2]).Create());
   const char* servers = argc > 4 ? argv[4] : std::getenv("ZKR_SERVERS");
   if (argc < 4 || servers == nullptr) {
@@ -140,4 +141,6 @@ int main(int argc, char** argv) {
       *client, argv[1], absl::Milliseconds(100),
       [&](const zkrecipes::FencingPass& pass) { return database.RunDueJobs(argv[1], pass); });
   return Report(scheduler.Run(stop.get_token()));
+} catch (const std::exception& e) {  // of prometheus-cpp's, if the port is taken
+  return Report(absl::UnavailableError(e.what()));
 }

@@ -51,13 +51,15 @@ class EpollLoop : public zkrecipes::Executor {
     tasks_.push_back(std::move(task));
     eventfd_write(wakeups_, 1);
   }
-  void Run() {
+  // Returns the status of Stop, which a handler or a task calls.
+  int Run() {
     epoll_event event;
     while (!stopped_) {
       if (epoll_wait(epoll_, &event, 1, -1) == 1) handlers_[event.data.fd]();
     }
+    return *stopped_;
   }
-  void Stop() { stopped_ = true; }
+  void Stop(int status) { stopped_ = status; }
 
  private:
   void RunTasks() {
@@ -68,12 +70,14 @@ class EpollLoop : public zkrecipes::Executor {
       const std::lock_guard lock(mutex_);
       tasks.swap(tasks_);
     }
-    for (auto& task : tasks) std::move(task)();
+    for (auto& task : tasks) {
+      if (!stopped_) std::move(task)();
+    }
   }
 
   const int epoll_ = epoll_create1(EPOLL_CLOEXEC);
   const int wakeups_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  bool stopped_ = false;
+  std::optional<int> stopped_;
   std::map<int, std::function<void()>> handlers_;
   std::mutex mutex_;  // of the tasks
   std::vector<absl::AnyInvocable<void() &&>> tasks_;
@@ -121,7 +125,7 @@ class Shards {
             Acquire(i);  // an operator has deleted its node in the queue
           } else {
             std::cerr << lease.status() << std::endl;  // lock.h: another try would not help
-            loop_.Stop();
+            loop_.Stop(1);
           }
         });
   }
@@ -153,7 +157,7 @@ int main(int argc, char** argv) {
   sigemptyset(&signals);
   for (const int signal : {SIGTERM, SIGINT}) sigaddset(&signals, signal);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  loop->Watch(signalfd(-1, &signals, SFD_CLOEXEC), [&] { loop->Stop(); });
+  loop->Watch(signalfd(-1, &signals, SFD_CLOEXEC), [&] { loop->Stop(0); });
 
   // Create, not Connect: that would block until there is a session. Until then all is elsewhere.
   auto client = zkrecipes::Client::Create(
@@ -174,8 +178,8 @@ int main(int argc, char** argv) {
   loop->Watch(fd, [&] { AnswerOne(fd, shards); });
   std::cout << "serving at 127.0.0.1:" << ntohs(address.sin_port) << std::endl;
 
-  loop->Run();
+  const int status = loop->Run();
   // Nothing is served any more, so this may block. It ends the session, and with it all five
   // hundred locks at once; the next instance need not wait for a session timeout.
-  return (*client)->Close({absl::Seconds(5)}).ok() ? 0 : 1;
+  return (*client)->Close({absl::Seconds(5)}).ok() ? status : 1;
 }
