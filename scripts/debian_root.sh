@@ -20,3 +20,5 @@ debootstrap --variant=minbase --merged-usr "$release" "$root" "$mirror" >"$log" 
 printf '%s\n' "$sources" >"$root/etc/apt/sources.list"
 # How to reach a mirror, and that one of yesterday will do.
 apt-config dump | grep -E '^Acquire::(Check-|https?::Proxy )' >"$root/etc/apt/apt.conf.d/90host" || true
+# It is thrown away: dpkg need not wait for the disk after each file.
+echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/unsafe-io"
