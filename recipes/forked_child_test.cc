@@ -78,6 +78,14 @@ TEST_F(ForkedChildTest, FindsALeaseLostAndItsEndAnnounced) {
   EXPECT_TRUE(lease.believed());
 }
 
+TEST_F(ForkedChildTest, FindsItsClientClosed) {
+  const auto subscribe = [this](const Over& over) {
+    while (!over) const Subscription states = client_->OnStateChange([](ClientState) {});
+  };
+  EXPECT_EQ(Wrong(subscribe, [this] { return client_->state() == ClientState::kClosed; }), 0);
+  EXPECT_EQ(client_->state(), ClientState::kConnected);
+}
+
 TEST_F(ForkedChildTest, CannotProclaimOrWrite) {
   const LeaderElection election(client_, "/election", Candidate{"a"});
   const Lease lease = *election.Campaign();

@@ -113,8 +113,10 @@ TEST_F(ManySessionsTest, AreConnectedTogetherOrTheClientIsSuspended) {
   std::vector<absl::StatusOr<Lease>> leases = AcquireAll(kInTwo);
   user_.host->BreakConnections();
   simulation_.RunUntilIdle();
+  EXPECT_EQ(user_.client->state(), ClientState::kSuspended);
   PassTime(absl::Seconds(2));
   EXPECT_THAT(states_, ElementsAre(ClientState::kSuspended, ClientState::kConnected));
+  EXPECT_EQ(user_.client->state(), ClientState::kConnected);
   EXPECT_EQ(Believed(leases), kInTwo);
 }
 

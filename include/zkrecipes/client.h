@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <ostream>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,8 @@
 
 namespace [[gnu::visibility("default")]] zkrecipes {
 
+template <typename T>
+class Awaitable;      // awaitable.h
 class EventListener;  // event_listener.h
 class EventLoop;      // event_loop.h
 
@@ -209,6 +212,14 @@ class Client {
   //   InvalidArgument    the timeout; nothing is closed
   //   FailedPrecondition on the client's own I/O thread, or in a forked child; nothing is closed
   absl::Status Close(const WaitOptions& wait = {});
+  // Does not block. `done` runs exactly once, on the client's executor, with what Close would
+  // return; also if every Client pointer is gone by then, or goes inside it. Several closes, of
+  // either kind, have the same outcome. In a forked child it runs inline. ResourceExhausted, inline
+  // as well: there is no thread to run it; nothing is closed.
+  void CloseAsync(WaitOptions wait, absl::AnyInvocable<void(absl::Status) &&> done);
+  // For co_await, which begins the close: see awaitable.h, which must be included to use it.
+  Awaitable<absl::Status> CoClose(Duration timeout = absl::InfiniteDuration(),
+                                  std::stop_token cancel = {});
 
   // Replaces the list of servers while the client runs. Same syntax as ClientOptions::servers; the
   // client's namespace stays, and may be repeated or left out. Does not block: names are resolved
@@ -245,6 +256,12 @@ class Client {
   // current state. Calls of one subscription never overlap; by the time one runs, the state may
   // have changed again.
   Subscription OnStateChange(absl::AnyInvocable<void(ClientState)> callback);
+
+  // The state that OnStateChange reports last: what a callback was called with is this one or an
+  // older one. Once Connect has returned a client it is kConnected, unless the connection has been
+  // lost since; once Close has returned OK it is kClosed. kClosed in a forked child. For logs and
+  // probes: whether a lease holds, ask the lease.
+  ClientState state() const;
 
   // The current session's id, or 0 if there is none; and its negotiated timeout, or the requested
   // one before the first session.

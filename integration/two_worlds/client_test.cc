@@ -71,7 +71,9 @@ TEST_F(ClientInAWorld, ThatIsCutOffForLongerThanItsSessionComesBackWithANewOne) 
 TEST_F(ClientInAWorld, IsClosedOnceAndForAll) {
   const States states(*client_);
   EXPECT_TRUE(AwaitState(states, ClientState::kConnected));
+  EXPECT_EQ(client_->state(), ClientState::kConnected);
   EXPECT_EQ(client_->Close(), absl::OkStatus());
+  EXPECT_EQ(client_->state(), ClientState::kClosed);
   EXPECT_EQ(client_->Close(), absl::OkStatus());
   EXPECT_TRUE(AwaitState(states, ClientState::kClosed));
   EXPECT_THAT(states.seen(), ElementsAre(ClientState::kConnected, ClientState::kClosed));

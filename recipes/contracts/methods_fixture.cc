@@ -299,6 +299,10 @@ std::vector<Method> Methods() {
 
       {"EventLoop::Start", {kResourceExhausted}, Returns([](S) { return EventLoop::Start(); })},
       {"Client::Close", wait, Returns([](S s) { return s.client->Close(s.wait); })},
+      {"Client::CloseAsync", With(wait, {kResourceExhausted}),
+       CallsBack([](S s, auto done) { s.client->CloseAsync(s.wait, std::move(done)); })},
+      {"Client::CoClose", With(wait, {kResourceExhausted}),
+       Awaits([](S s) { return s.client->CoClose(s.wait.timeout, s.wait.cancel); })},
       Apart({"Client::Connect", connect,
              Returns([](S s) { return Client::Connect(Elsewhere(s), Briefly(s)); })}),
       Apart({"Client::Create", create, Returns([](S s) { return Client::Create(Elsewhere(s)); })}),

@@ -114,22 +114,6 @@ Client::~Client() {
   if (!core_->OnReactor()) core_->Await(*closed, core_->Now() + core_->destructor_waits());
 }
 
-// The close goes on whatever becomes of the wait for it; a second Close waits for the same one.
-absl::Status Client::Close(const WaitOptions& wait) {
-  if (absl::Status status = session::client::CheckWaitOptions(wait); !status.ok()) return status;
-  if (absl::Status status = core_->CheckMayBlock(); !status.ok()) return status;
-  auto closed = std::make_shared<StatusShot>();
-  const base::BootTime deadline = core_->Now() + wait.timeout;
-  core_->Close(closed);
-  if (const auto status = core_->Await(*closed, deadline, wait.cancel)) return *status;
-  if (wait.cancel.stop_requested()) {
-    return absl::CancelledError("close: cancelled; it goes on in the background");
-  }
-  return absl::DeadlineExceededError(absl::StrCat("close: not confirmed within ",
-                                                  absl::FormatDuration(wait.timeout),
-                                                  "; it goes on in the background"));
-}
-
 absl::Status Client::SetServers(const std::string& servers) { return core_->SetServers(servers); }
 
 absl::Status Client::SetDigestCredentials(std::vector<std::string> all) {
@@ -144,6 +128,11 @@ Subscription Client::OnStateChange(absl::AnyInvocable<void(ClientState)> callbac
   // Without threads no callback would ever run.
   if (!core_->InHomeProcess()) return Subscription();
   return core_->feed().Subscribe(std::move(callback));
+}
+
+// In a forked child the feed's mutex may be held by a thread that is not there.
+ClientState Client::state() const {
+  return core_->InHomeProcess() ? core_->feed().state() : ClientState::kClosed;
 }
 
 int64_t Client::session_id() const { return core_->session_id(); }

@@ -210,16 +210,19 @@ bool ClientCore::TakeLate(WithSession& task) {
   return true;
 }
 
-void ClientCore::Close(std::shared_ptr<base::OneShot<absl::Status>> closed) {
+void ClientCore::Close(Closed closed) {
+  std::optional<absl::Status> known;
   {
     base::MutexLock lock(mutex_);
     if (closed_) {
-      closed->Set(close_status_);
-      return;
+      known = close_status_;
+    } else {
+      // Every caller of Close is answered by the one closing that happens.
+      close_waiters_.push_back(std::move(closed));
     }
-    // Every caller of Close is answered by the one closing that happens.
-    close_waiters_.push_back(std::move(closed));
   }
+  // Not under the mutex: it may call the user, who may ask this core.
+  if (known) return std::move(closed)(*std::move(known));
   Post([self = shared_from_this()](session::Session* session) {
     if (session == nullptr || std::exchange(self->close_begun_, true)) return;
     self->sessions_->Close([self](absl::Status status) { self->OnClosed(std::move(status)); });
@@ -230,7 +233,7 @@ void ClientCore::OnClosed(absl::Status status) {
   // Not from inside the session's own call.
   environment_.reactor->Post([self = shared_from_this(), status = std::move(status)] {
     self->sessions_.reset();
-    std::vector<std::shared_ptr<base::OneShot<absl::Status>>> waiters;
+    std::vector<Closed> waiters;
     {
       base::MutexLock lock(self->mutex_);
       self->closed_ = true;
@@ -244,7 +247,7 @@ void ClientCore::OnClosed(absl::Status status) {
     }
     // Last of all on this thread: it may end with this call.
     std::move(self->environment_.stop)();
-    for (const auto& waiter : waiters) waiter->Set(status);
+    for (Closed& waiter : waiters) std::move(waiter)(status);
   });
 }
 

@@ -84,8 +84,13 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   // Only from such a task that was given a session.
   session::client::Sessions& sessions() { return *sessions_; }
 
-  // Starts closing, once. `closed` gets the outcome, even if that has long been known.
-  ZKRECIPES_SEAM void Close(std::shared_ptr<base::OneShot<absl::Status>> closed);
+  // Starts closing, once. `closed` gets the outcome, even if that has long been known: on the
+  // reactor, or inline.
+  using Closed = absl::AnyInvocable<void(absl::Status) &&>;
+  ZKRECIPES_SEAM void Close(Closed closed);
+  void Close(std::shared_ptr<base::OneShot<absl::Status>> closed) {
+    Close([closed = std::move(closed)](absl::Status status) { closed->Set(std::move(status)); });
+  }
 
   // See Client.
   absl::Status SetServers(const std::string& servers);
@@ -238,7 +243,7 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   // A thread runs them now, or will: at first the reactor's.
   bool late_has_runner_ ABSL_GUARDED_BY(mutex_) = true;
   absl::Status close_status_ ABSL_GUARDED_BY(mutex_);
-  std::vector<std::shared_ptr<base::OneShot<absl::Status>>> close_waiters_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Closed> close_waiters_ ABSL_GUARDED_BY(mutex_);
 };
 
 template <typename Task>

@@ -21,13 +21,18 @@ class StateFeed {
   explicit StateFeed(std::shared_ptr<Executor> executor) : executor_(std::move(executor)) {}
 
   void Publish(ClientState state);
+  // That was published last.
+  ClientState state() const {
+    base::MutexLock lock(mutex_);
+    return state_;
+  }
   Subscription Subscribe(absl::AnyInvocable<void(ClientState)> callback);
 
  private:
   using StateSubscriber = Subscriber<ClientState>;
 
   const std::shared_ptr<Executor> executor_;
-  base::Mutex mutex_;
+  mutable base::Mutex mutex_;
   ClientState state_ ABSL_GUARDED_BY(mutex_) = ClientState::kSuspended;
   std::vector<std::weak_ptr<StateSubscriber>> subscribers_ ABSL_GUARDED_BY(mutex_);
 };

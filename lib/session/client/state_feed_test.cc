@@ -66,6 +66,15 @@ TEST_F(StateFeedTest, TellsTheCurrentStateFirstAndThenEveryChangeInOrder) {
   EXPECT_THAT(seen_, ElementsAre(kConnected, kSuspended, kExpired, kConnected));
 }
 
+TEST_F(StateFeedTest, SaysAtAnyTimeWhatASubscriptionWouldBeginWith) {
+  EXPECT_EQ(feed_.state(), kSuspended);
+  feed_.Publish(kConnected);
+  EXPECT_EQ(feed_.state(), kConnected);
+  const Subscription subscription = feed_.Subscribe(Recorder());
+  executor_->RunAll();
+  EXPECT_THAT(seen_, ElementsAre(feed_.state()));
+}
+
 TEST_F(StateFeedTest, BeginsSuspended) {
   const Subscription subscription = feed_.Subscribe(Recorder());
   executor_->RunAll();
