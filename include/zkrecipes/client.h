@@ -144,8 +144,8 @@ class [[nodiscard]] Subscription {
 // 4,000 held locks with paths of 100 bytes. For more contenders the client opens further sessions,
 // up to 32, each with a connection of its own, until it is closed. A lease ends with its session.
 //
-// A thread that blocks in an acquire or a release does the client's I/O meanwhile, and needs a
-// stack of the usual size. AcquireAsync leaves the I/O to the I/O thread, as does any call of a
+// A thread that blocks in an acquire, a release or Close does the client's I/O meanwhile, and needs
+// a stack of the usual size. AcquireAsync leaves the I/O to the I/O thread, as does any call of a
 // client that has an executor of its own or shares its loop. Callbacks take at most 64 threads for
 // all clients of the process together. From its first acquire on a client has one more thread, for
 // the notices of its leases' ends, and more while such notices block (executor.h).

@@ -19,7 +19,7 @@ namespace [[gnu::visibility("default")]] zkrecipes {
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 std::string ToString(LogLevel level);  // "debug", "info", "warning", "error"
 
-// One for each call of EventListener, and two about the client.
+// One for each call of EventListener, and three about the client.
 enum class LogEvent {
   kQueued,      // debug
   kGranted,     // info
@@ -32,8 +32,11 @@ enum class LogEvent {
   kOpenParent,  // warning
   kSession,     // info: the client has opened a session
   kClient,      // the client's state: info, kSuspended a warning, kExpired an error
+  // error: no connection for a session timeout, or no session since the beginning; once more after
+  // each further session timeout
+  kNoConnection,
 };
-std::string ToString(LogEvent event);  // "queued", "granted", ..., "place_lost", "client"
+std::string ToString(LogEvent event);  // "queued", "granted", ..., "place_lost", "no_connection"
 
 // A field that is not known, or means nothing for the event, is empty or 0. Texts live as long as
 // the sink's call.
@@ -46,12 +49,13 @@ struct LogRecord {
   // servers' logs name it. (After a Downgrade, that of the earlier lease's node.)
   int64_t token = 0;
   std::string_view node = {};  // the lease's; kQueued: the predecessor's
-  int64_t session = 0;         // the session's id: kGranted and kSession
+  int64_t session = 0;         // the session's id: kGranted, kSession, kNoConnection
   int waits_for = 0;           // kQueued: how many nodes
   // kGranted, kNotGranted: since the acquire began. kReleased: since the grant.
-  // kSession: the negotiated timeout.
+  // kSession: the negotiated timeout. kNoConnection: without a connection.
   std::chrono::nanoseconds lasted = {};
-  std::string_view reason = {};  // kLost, kNotGranted: why; kClient: the state
+  // kLost, kNotGranted: why. kClient: the state. kNoConnection: what each server did.
+  std::string_view reason = {};
 };
 
 // Where records go. Called in order, one at a time, on LogOptions::executor.

@@ -10,12 +10,15 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
 #include <tuple>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include <gmock/gmock.h>
 
@@ -23,16 +26,19 @@
 #include "integration/fixtures/recording_executor.h"
 #include "integration/fixtures/silent_server.h"
 #include "integration/fixtures/stall.h"
+#include "lib/base/mutex.h"
 #include "lib/base/one_shot.h"
 #include "lib/zk/c_client/scripted_server_fixture.h"
 #include "testing/local/server_files.h"
 #include "zkrecipes/lock.h"
+#include "zkrecipes/log_listener.h"
 #include "zkrecipes/testing/local_ensemble.h"
 
 namespace zkrecipes::integration {
 namespace {
 
 using absl::StatusCode;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Connected = absl::StatusOr<std::shared_ptr<Client>>;
 
@@ -217,6 +223,49 @@ TEST_F(ClientCreateTest, AClientMayBeThereBeforeItsEnsemble) {
   ASSERT_TRUE(servers.ok()) << servers.status();
   EXPECT_TRUE(waiter.Get().ok());
   EXPECT_EQ((*client)->Close({kSoon}), absl::OkStatus());
+}
+
+// Of one that is created in the background nothing else would ever be heard.
+TEST_F(ClientCreateTest, AListThatNamesNoServerIsReportedWithItsCausesInLogAndReports) {
+  const MailServer mail;
+  const std::string misspelt = "zk1.misspelt.invalid:2181";
+  struct Heard {  // calls may come after the test
+    base::Mutex mutex;
+    std::optional<SessionReport> report ABSL_GUARDED_BY(mutex);
+    std::string line ABSL_GUARDED_BY(mutex);
+  };
+  const auto heard = std::make_shared<Heard>();
+  const auto log = std::make_shared<LogListener>(LogOptions{.sink = [heard](const LogRecord& r) {
+    base::MutexLock lock(heard->mutex);
+    if (r.event == LogEvent::kNoConnection) heard->line = ToText(r);
+  }});
+  const auto client = Client::Create(
+      {.servers = absl::StrCat(misspelt, ",", mail.address()),
+       .session_timeout = absl::Seconds(1),
+       .listener = log,
+       .on_session_report = [heard, to_log = log->SessionReports()](const SessionReport& report) {
+         to_log(report);
+         base::MutexLock lock(heard->mutex);
+         heard->report = report;
+       }});
+  ASSERT_TRUE(client.ok()) << client.status();
+  // The name server may be slow: then the first report knows less.
+  EXPECT_TRUE(Eventually([&heard] {
+    base::MutexLock lock(heard->mutex);
+    return absl::StrContains(heard->line, "could not be resolved") &&
+           absl::StrContains(heard->line, "does not speak ZooKeeper");
+  }));
+  EXPECT_EQ((*client)->Close({kSoon}), absl::OkStatus());
+  base::MutexLock lock(heard->mutex);
+  ASSERT_TRUE(heard->report.has_value());
+  EXPECT_THAT(heard->report->causes,
+              ElementsAre(NoConnection::kNameNotFound, NoConnection::kNotZooKeeper));
+  EXPECT_THAT(heard->report->trouble,
+              HasSubstr(absl::StrCat(misspelt, " could not be resolved (")));
+  EXPECT_THAT(
+      heard->report->trouble,
+      HasSubstr(absl::StrCat(mail.address(), " does not speak ZooKeeper: it says \"220 mail")));
+  EXPECT_GE(heard->report->cut_off, absl::Seconds(1));
 }
 
 TEST_F(ClientCreateTest, AClientThatNeverConnectedIsClosedAtOnce) {

@@ -118,6 +118,13 @@ class LogWriter : public EventListener {
            .session = report.session,
            .lasted = absl::ToChronoNanoseconds(report.timeout)});
   }
+  void OnNoConnection(const SessionReport& report) {
+    Write({.event = LogEvent::kNoConnection,
+           .level = LogLevel::kError,
+           .session = report.session,
+           .lasted = absl::ToChronoNanoseconds(report.cut_off),
+           .reason = report.trouble});
+  }
   void OnState(ClientState state) {
     const std::string reason = TextOf(state);
     Write({.event = LogEvent::kClient, .level = LevelOf(state), .reason = reason});
@@ -154,6 +161,7 @@ std::function<void(const SessionReport&)> LogListener::SessionReports() const {
   // from 0 on, each by itself.
   std::map<int, int64_t> latest;
   return [writer = writer_, latest](const SessionReport& report) mutable {
+    if (!report.trouble.empty()) return writer->OnNoConnection(report);
     // A session is reported several times in its timeout, and written once. The calls come in
     // order.
     const int64_t before = std::exchange(latest[report.index], report.session);

@@ -87,6 +87,19 @@ TEST_F(LogListenerTest, WritesEachSessionOnce) {
                                   "info session session=0x3f lasted=10.000000s"));
 }
 
+TEST_F(LogListenerTest, WritesWhyThereIsNoConnection) {
+  const auto report = LogListener(Options()).SessionReports();
+  report({.cut_off = absl::Seconds(10), .trouble = "zk1:2181 refused the connection"});
+  report({.session = 0x1f, .timeout = absl::Seconds(10)});
+  report({.session = 0x1f, .cut_off = absl::Seconds(20), .trouble = "\"x\" says no"});
+  EXPECT_THAT(
+      Take(),
+      ElementsAre(
+          "error no_connection lasted=10.000000s reason=\"zk1:2181 refused the connection\"",
+          "info session session=0x1f lasted=10.000000s",
+          "error no_connection session=0x1f lasted=20.000000s reason=\"\\\"x\\\" says no\""));
+}
+
 TEST_F(LogListenerTest, ASinkLimitsItsRateAsTheHeaderShows) {
   std::map<LogEvent, int> written;
   std::chrono::system_clock::time_point begun;
@@ -120,9 +133,11 @@ TEST_F(LogListenerTest, HearsWhatAClientDoes) {
                                   MatchesRegex("info granted" + token + " session=" + session +
                                                " node=/locks/ledger/_c_[^ ]*( lasted=.*)?")));
   ensemble.Disconnect(**client);
-  ensemble.Advance(absl::Minutes(1));
+  ensemble.Advance(absl::Seconds(15));
   EXPECT_THAT(Take(),
               UnorderedElementsAre("warning client reason=suspended",
+                                   MatchesRegex("error no_connection session=" + session +
+                                                " lasted=10.000000s reason=\"memory-0:2181 .*\""),
                                    MatchesRegex("warning suspect" + token + ".*"),
                                    MatchesRegex("error lost" + token + ".* reason=\".*in time\"")));
 }
@@ -171,7 +186,7 @@ TEST(LogRecord, NoTextEndsTheLineOrLooksLikeAField) {
 
 TEST(LogRecord, EachEventHasANameOfItsOwn) {
   std::string names = " ";
-  for (int i = 0; i <= static_cast<int>(LogEvent::kClient); ++i) {
+  for (int i = 0; i <= static_cast<int>(LogEvent::kNoConnection); ++i) {
     const std::string name = ToString(static_cast<LogEvent>(i)) + " ";
     EXPECT_EQ(names.find(" " + name), std::string::npos) << name;
     names += name;

@@ -18,7 +18,7 @@ using nlohmann::ordered_json;
 constexpr const char* kLevelNames[] = {"debug", "info", "warning", "error"};
 constexpr const char* kEventNames[] = {"queued",      "granted",    "released", "proven",
                                        "not_granted", "place_lost", "suspect",  "lost",
-                                       "open_parent", "session",    "client"};
+                                       "open_parent", "session",    "client",   "no_connection"};
 
 double Seconds(const LogRecord& record) {
   return std::chrono::duration<double>(record.lasted).count();

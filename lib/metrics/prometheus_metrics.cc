@@ -106,6 +106,18 @@ constexpr CountersBy<LeaseEnd>::Names kReasons = {
     {LeaseEnd::kHeldTooLong, "held_too_long"},
 };
 
+// The values of `cause`, beside "this_process".
+constexpr CountersBy<NoConnection>::Names kCauses = {
+    {NoConnection::kNameNotFound, "name_not_found"},
+    {NoConnection::kRefused, "refused"},
+    {NoConnection::kUnreachable, "unreachable"},
+    {NoConnection::kSilent, "silent"},
+    {NoConnection::kHungUp, "hung_up"},
+    {NoConnection::kNotZooKeeper, "not_zookeeper"},
+    {NoConnection::kTls, "tls"},
+    {NoConnection::kRejected, "rejected"},
+};
+
 Family<Counter>& Counters(prometheus::Registry& registry, const char* name, const char* help) {
   return prometheus::BuildCounter().Name(name).Help(help).Register(registry);
 }
@@ -213,6 +225,11 @@ class SessionSeries {
       : registry_(std::move(registry)), labels_(labels) {}
 
   void OnReport(const SessionReport& report) {
+    // Nothing has been answered: there is no round trip, and no news of the session.
+    if (!report.trouble.empty()) {
+      for (const NoConnection cause : report.causes) no_connection_.Of(cause).Increment();
+      return;
+    }
     round_trip_.Observe(absl::ToDoubleSeconds(report.round_trip));
     const std::string session = std::to_string(report.index);
     // A family gives the same series for the same labels: nothing has to be remembered here.
@@ -270,6 +287,10 @@ class SessionSeries {
                                  "1 for the client's current state, 0 for the others.");
   Family<Counter>& states_ = Counters(*registry_, "zkrecipes_client_state_changes_total",
                                       "How often the client came into this state.");
+  const CountersBy<NoConnection> no_connection_{
+      Counters(*registry_, "zkrecipes_no_connection_total",
+               "Session timeouts without a connection, by what was in the way."),
+      labels_, "cause", kCauses, "this_process"};
   base::Mutex mutex_;
   int count_ ABSL_GUARDED_BY(mutex_) = 0;
   // Null until there is a margin.

@@ -120,6 +120,24 @@ TEST_F(PrometheusMetricsTest, IsTheGroupsForAnAcquireAndCountsWhatIsPassedOnToIt
   EXPECT_THAT(Lines(), Contains("zkrecipes_places_lost_total{group=\"/locks\"} 2"));
 }
 
+TEST_F(PrometheusMetricsTest, CountsSessionTimeoutsWithoutAConnectionByCause) {
+  using enum NoConnection;
+  const auto report = metrics_->SessionReports();
+  report({.cut_off = absl::Seconds(10), .trouble = "no", .causes = {kNameNotFound, kRefused}});
+  report({.cut_off = absl::Seconds(20), .trouble = "no", .causes = {kRefused, kThisProcess}});
+  const auto lines = Lines();
+  const auto counts = [](const std::string& cause, int n) {
+    return Contains(absl::StrCat("zkrecipes_no_connection_total{cause=\"", cause, "\"} ", n));
+  };
+  EXPECT_THAT(lines, counts("name_not_found", 1));
+  EXPECT_THAT(lines, counts("refused", 2));
+  EXPECT_THAT(lines, counts("this_process", 1));
+  for (const char* cause : {"unreachable", "silent", "hung_up", "not_zookeeper", "tls", "rejected"})
+    EXPECT_THAT(lines, counts(cause, 0));
+  EXPECT_THAT(lines, Contains("zkrecipes_session_round_trip_seconds_count 0"));
+  EXPECT_THAT(lines, Contains("zkrecipes_sessions 0"));
+}
+
 TEST_F(PrometheusMetricsTest, RemembersTheLowestMarginOfADeadline) {
   const auto report = metrics_->SessionReports();
   SessionReport one{.timeout = absl::Seconds(10), .round_trip = absl::Milliseconds(3)};

@@ -37,6 +37,12 @@ class Reach {
     return trouble_;
   }
 
+  // nullopt: there is one now.
+  std::optional<base::BootTime> cut_off_since() const {
+    base::MutexLock lock(mutex_);
+    return cut_off_since_;
+  }
+
   // "no connection to the ensemble for 4.2s: <trouble>", without what is not known yet; nullopt
   // while there is one.
   std::optional<std::string> CutOff(base::BootTime now) const {

@@ -3,6 +3,7 @@
 #include "lib/session/server_report.h"
 
 #include <algorithm>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -25,13 +26,25 @@ void ServerReport::SetServers(const zk::Resolution& resolution) {
 
 void ServerReport::Refused(const std::string& address, zk::Code why) {
   refused_by_.insert(address);
-  Note(address, absl::StrCat("refuses this client (", zk::CodeName(why), ")"));
+  Note(address,
+       {NoConnection::kRejected, absl::StrCat("refuses this client (", zk::CodeName(why), ")")});
 }
 
 bool ServerReport::AllRefuse(const zk::Resolution& servers) const {
   const zk::ServerCount count = zk::CountServers(
       servers, [this](const std::string& one) { return refused_by_.contains(one); });
   return count.counted == count.all;
+}
+
+std::vector<NoConnection> ServerReport::Causes() const {
+  std::set<NoConnection> causes;
+  for (const zk::ListedServer& server : listed_) {
+    if (server.addresses.empty()) causes.insert(NoConnection::kNameNotFound);
+    for (const std::string& address : server.addresses) {
+      if (const auto did = did_.find(address); did != did_.end()) causes.insert(did->second.cause);
+    }
+  }
+  return {causes.begin(), causes.end()};
 }
 
 std::string ServerReport::Text() const {
@@ -53,7 +66,7 @@ std::string ServerReport::Text() const {
       // yet".
       const auto did = did_.find(address);
       news = news || did != did_.end();
-      add(absl::StrCat(name, " ", did == did_.end() ? "has not answered yet" : did->second));
+      add(absl::StrCat(name, " ", did == did_.end() ? "has not answered yet" : did->second.what));
     }
   }
   if (!news) return "no server has answered yet";

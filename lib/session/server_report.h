@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "lib/zk/seam/code.h"
+#include "lib/zk/seam/handle.h"
 #include "lib/zk/seam/servers.h"
+#include "zkrecipes/session_report.h"
 
 namespace zkrecipes::session {
 
@@ -22,8 +24,10 @@ namespace zkrecipes::session {
 class ServerReport {
  public:
   void SetServers(const zk::Resolution& resolution);
-  // `what`: as in zk::HandleListener. Servers that are not listed are left out.
-  void Note(const std::string& address, const std::string& what) { did_[address] = what; }
+  // Servers that are not listed are left out.
+  void Note(const std::string& address, const zk::ServerFailure& did) {
+    did_.insert_or_assign(address, did);
+  }
   void Forget() { did_.clear(); }
 
   // A server refuses this client for good. That is remembered beyond Forget, one handle after
@@ -33,11 +37,13 @@ class ServerReport {
   bool AllRefuse(const zk::Resolution& servers) const;
 
   std::string Text() const;
+  // Each once, in the order of the enumeration. Empty: no server has done anything yet.
+  std::vector<NoConnection> Causes() const;
 
  private:
   std::vector<zk::ListedServer> listed_;
-  std::map<std::string, std::string> did_;  // by address
-  std::set<std::string> refused_by_;        // addresses
+  std::map<std::string, zk::ServerFailure> did_;  // by address
+  std::set<std::string> refused_by_;              // addresses
 };
 
 }  // namespace zkrecipes::session

@@ -13,6 +13,8 @@
 namespace zkrecipes::session {
 namespace {
 
+using ::testing::ElementsAre;
+
 zk::Resolution Listed(std::vector<zk::ListedServer> listed) {
   zk::Resolution resolution;
   resolution.listed = std::move(listed);
@@ -29,9 +31,9 @@ ServerReport Three() {
 
 TEST(ServerReport, SaysWhatEachServerDidInTheOrderOfTheList) {
   ServerReport report = Three();
-  report.Note("10.0.0.3:2181", "refused the connection");
-  report.Note("10.0.0.1:2181", "closed the connection");
-  report.Note("10.0.0.1:2181", "did not answer in time");
+  report.Note("10.0.0.3:2181", {NoConnection::kRefused, "refused the connection"});
+  report.Note("10.0.0.1:2181", {NoConnection::kHungUp, "closed the connection"});
+  report.Note("10.0.0.1:2181", {NoConnection::kSilent, "did not answer in time"});
   EXPECT_EQ(report.Text(),
             "zk1:2181 (10.0.0.1:2181) did not answer in time; "
             "zk1:2181 ([fe80::1]:2181) has not answered yet; "
@@ -54,18 +56,32 @@ TEST(ServerReport, KnowsOfRefusalsAfterItHasForgottenWhatServersDid) {
   EXPECT_FALSE(report.AllRefuse(two));
 }
 
+TEST(ServerReport, HasEachCauseOnceAndInOneOrder) {
+  using enum NoConnection;
+  ServerReport report = Three();
+  EXPECT_THAT(report.Causes(), ElementsAre(kNameNotFound));
+  report.Note("10.0.0.3:2181", {kSilent, "did not answer in time"});
+  report.Note("10.0.0.1:2181", {kRefused, "refused the connection"});
+  report.Note("[fe80::1]:2181", {kRefused, "refused the connection"});
+  report.Note("10.0.0.9:2181", {kTls, "is not in the list"});
+  EXPECT_THAT(report.Causes(), ElementsAre(kNameNotFound, kRefused, kSilent));
+  report.Forget();
+  report.SetServers(Listed({{"zk1:2181", {"10.0.0.1:2181"}, ""}}));
+  EXPECT_THAT(report.Causes(), ElementsAre()) << "no server has done anything yet";
+}
+
 TEST(ServerReport, SaysSoInAWordWhileThereIsNothingToSay) {
   EXPECT_EQ(ServerReport().Text(), "no server has answered yet");
   ServerReport report;
   report.SetServers(Listed({{"zk1:2181", {"10.0.0.1:2181"}, ""}}));
-  report.Note("10.0.0.9:2181", "refused the connection");
+  report.Note("10.0.0.9:2181", {NoConnection::kRefused, "refused the connection"});
   EXPECT_EQ(report.Text(), "no server has answered yet") << "that one is not in the list";
 }
 
 TEST(ServerReport, NamesServersByTheirAddressesWhereNothingElseIsKnown) {
   ServerReport report;
   report.SetServers(zk::NumericServers{"10.0.0.1:2181", "10.0.0.2:2181"});
-  report.Note("10.0.0.2:2181", "refused the connection");
+  report.Note("10.0.0.2:2181", {NoConnection::kRefused, "refused the connection"});
   EXPECT_EQ(report.Text(),
             "10.0.0.1:2181 has not answered yet; 10.0.0.2:2181 refused the connection");
 }
@@ -74,9 +90,9 @@ TEST(ServerReport, ForgetsWhatTheyDidAndKeepsWhatTheirNamesAre) {
   ServerReport report;
   report.SetServers(
       Listed({{"zk1:2181", {"10.0.0.1:2181"}, ""}, {"zk2:2181", {"10.0.0.2:2181"}, ""}}));
-  report.Note("10.0.0.1:2181", "refused the connection");
+  report.Note("10.0.0.1:2181", {NoConnection::kRefused, "refused the connection"});
   report.Forget();
-  report.Note("10.0.0.2:2181", "closed the connection");
+  report.Note("10.0.0.2:2181", {NoConnection::kHungUp, "closed the connection"});
   EXPECT_EQ(report.Text(),
             "zk1:2181 (10.0.0.1:2181) has not answered yet; "
             "zk2:2181 (10.0.0.2:2181) closed the connection");
@@ -88,7 +104,7 @@ TEST(ServerReport, StaysReadableHoweverManyServersThereAreAndWhateverTheySay) {
   for (int i = 0; i < 255; ++i) {
     const std::string address = absl::StrCat("10.0.0.", i, ":2181");
     listed.push_back({address, {address}, ""});
-    report.Note(address, std::string(100000, 'x'));
+    report.Note(address, {NoConnection::kSilent, std::string(100000, 'x')});
   }
   report.SetServers(Listed(std::move(listed)));
   EXPECT_LT(report.Text().size(), 2000u);

@@ -35,18 +35,19 @@ class Session::HandleListener : public zk::HandleListener {
     session_->silence_.Connected(began);
     session_->report_.Forget();
     session_->trouble_ = absl::OkStatus();
+    session_->causes_.clear();
     session_->On(machine::event::Connected{id});
   }
   void OnDisconnected(int attempt) override {
     if (session_ != nullptr) session_->On(machine::event::Disconnected{attempt});
   }
-  void OnServerFailed(const std::string& server, const std::string& what) override {
+  void OnServerFailed(const std::string& server, const zk::ServerFailure& failure) override {
     if (session_ == nullptr) return;
-    session_->report_.Note(server, what);
-    session_->Trouble(absl::UnavailableError(session_->report_.Text()));
+    session_->report_.Note(server, failure);
+    session_->ServersTrouble();
   }
   void OnTrouble(const absl::Status& why) override {
-    if (session_ != nullptr) session_->Trouble(why);
+    if (session_ != nullptr) session_->Trouble(why, {NoConnection::kThisProcess});
   }
   void OnEnded(zk::Code why) override {
     if (session_ == nullptr) return;
@@ -101,7 +102,7 @@ void Session::Act(const machine::action::Resolve&) {
 }
 
 void Session::OnNamesFailed(const absl::Status& why) {
-  if (handle_ == nullptr) Trouble(why);
+  if (handle_ == nullptr) Trouble(why, {NoConnection::kNameNotFound});
   On(machine::event::ResolveFailed{});
 }
 
@@ -129,11 +130,11 @@ void Session::Act(const machine::action::OpenHandle&) {
   listener_ = std::make_unique<HandleListener>(this);
   auto handle = factory_->Open(options_.handle, listener_.get());
   if (!handle.ok()) {
-    Trouble(handle.status());
+    Trouble(handle.status(), {NoConnection::kThisProcess});
     listener_.reset();
     return On(machine::event::OpenFailed{});
   }
-  Trouble(absl::UnavailableError(report_.Text()));
+  ServersTrouble();
   handle_ = *std::move(handle);
 }
 
@@ -141,7 +142,7 @@ void Session::OnHandleEnded(zk::Code why) {
   const bool lost_data = why == zk::Code::kSessionRefused;
   const bool refused = why != zk::Code::kSessionExpired && !lost_data;
   const bool served = handle_->served();
-  if (lost_data) Trouble(zk::ToStatus(why, "connect", "/"));
+  if (lost_data) Trouble(zk::ToStatus(why, "connect", "/"), {NoConnection::kRejected});
   if (served || !refused) report_.ForgetRefusals();
   if (refused) report_.Refused(handle_->server(), why);
   On(machine::event::HandleEnded{why, served, report_.AllRefuse(names_.known())});
@@ -197,6 +198,7 @@ void Session::Act(const machine::action::AnnounceExpired& expired) {
 void Session::Act(const machine::action::AnnounceFailed& failed) {
   failed_ = zk::ToStatus(failed.why, "connect", "/");
   trouble_ = failed_;
+  causes_ = {NoConnection::kRejected};
   Announce(Change::kFailed);
   ForEach(listeners_, [this](SessionListener* listener) { listener->OnFailed(failed_); });
 }
@@ -249,9 +251,14 @@ void Session::Announce(Change change) {
   if (options_.on_change) options_.on_change(change);
 }
 
-void Session::Trouble(absl::Status why) {
+void Session::Trouble(absl::Status why, std::vector<NoConnection> causes) {
   trouble_ = std::move(why);
+  causes_ = std::move(causes);
   Announce(Change::kTrouble);
+}
+
+void Session::ServersTrouble() {
+  Trouble(absl::UnavailableError(report_.Text()), report_.Causes());
 }
 
 // ---- listeners ----------------------------------------------------------------------------------
@@ -366,12 +373,17 @@ void Session::SendIdleRead(const zk::Request& read, zk::Handle::Done done) {
 
 void Session::OnAnswered(absl::Duration round_trip, std::optional<absl::Duration> least_left) {
   if (options_.on_report == nullptr || id() == 0) return;
-  options_.on_report({.session = id(),
-                      .timeout = timeout_,
-                      .round_trip = round_trip,
-                      .least_left = least_left,
-                      .node_bytes = ephemeral_budget_.used(),
-                      .watch_bytes = watch_budget_.used()});
+  SessionReport now = report();
+  now.round_trip = round_trip;
+  now.least_left = least_left;
+  options_.on_report(now);
+}
+
+SessionReport Session::report() const {
+  return {.session = id(),
+          .timeout = timeout_,
+          .node_bytes = ephemeral_budget_.used(),
+          .watch_bytes = watch_budget_.used()};
 }
 
 ProofListener* Session::NextToCheck() {

@@ -104,6 +104,9 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
   absl::Duration timeout() const { return timeout_; }  // negotiated; before that: as requested
   // Why there is no connection, with what each server did; OK while there is one.
   const absl::Status& trouble() const { return trouble_; }
+  // The same for labels; perhaps none, if no server has done anything yet.
+  const std::vector<NoConnection>& causes() const { return causes_; }
+  SessionReport report() const;  // without what an answer, or the lack of a connection, adds
   const std::shared_ptr<Reach>& reach() const { return options_.reach; }
   // Not OK: the servers refuse this client for good, and there will be no connection.
   const absl::Status& failed() const { return failed_; }
@@ -161,7 +164,8 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
   void LeaveServer() override { handle_->LeaveServer(); }
   void OnHandleEnded(zk::Code why);
   void Announce(Change change);
-  void Trouble(absl::Status why);
+  void Trouble(absl::Status why, std::vector<NoConnection> causes);
+  void ServersTrouble();
   void SendBeat(const zk::Request& request, zk::Handle::Done done) override;
   void SendIdleRead(const zk::Request& read, zk::Handle::Done done) override;
   void OnAnswered(absl::Duration round_trip, std::optional<absl::Duration> least_left) override;
@@ -196,6 +200,7 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
   absl::Duration timeout_;
   ServerReport report_;
   absl::Status trouble_;
+  std::vector<NoConnection> causes_ = {NoConnection::kNameNotFound};
   absl::Status failed_;  // not OK: refused for good
 
   base::BootTime began_;  // when the attempt that made the current connection began

@@ -14,9 +14,6 @@
 namespace zkrecipes::testing::memory {
 namespace {
 
-// As CHandle finds.
-constexpr char kForeign[] = "is of another ensemble";
-
 bool IsRefusedInAMulti(const zk::Multi::Op& op) {
   const auto* create = std::get_if<zk::Create>(&op);
   return !IsFormatted(zk::PathOf(op)) ||
@@ -93,7 +90,7 @@ void MemoryHandle::Connect() {
         ensemble_->Connect(address, wire::Hello{session_, options_.session_timeout, seen_zxid_,
                                                 Texts(options_.digest_credentials), options_.acl});
   }
-  if (connection_ == 0) return FailAttempt("refused the connection");
+  if (connection_ == 0) return FailAttempt(kRefused);
   GiveUpAfter(pace_.AttemptLimit(PaceTerms(), began_));
 }
 
@@ -101,13 +98,13 @@ void MemoryHandle::GiveUpAfter(absl::Duration limit) {
   host_->CallAt(began_ + limit, Guarded([this, attempt = connection_] {
                   if (connection_ != attempt || connected_ || closed_) return;
                   HangUp();
-                  FailAttempt("did not answer in time", /*late=*/true);
+                  FailAttempt(kLate, /*late=*/true);
                 }));
 }
 
-void MemoryHandle::FailAttempt(const char* what, bool late) {
+void MemoryHandle::FailAttempt(Failure failure, bool late) {
   RetryLater(late);
-  listener_->OnServerFailed(server_, what);
+  listener_->OnServerFailed(server_, {failure.cause, failure.what});
   listener_->OnDisconnected(++failed_attempts_);
 }
 
@@ -126,13 +123,13 @@ void MemoryHandle::SetServers(const zk::Resolution& servers, bool leave) {
 }
 
 void MemoryHandle::LeaveServer() {
-  if (connected_) BreakLater("did not answer in time");
+  if (connected_) BreakLater(kLate);
 }
 
 // The connection goes in a task of its own, as this may be a call from inside the listener.
-void MemoryHandle::BreakLater(const char* what) {
-  host_->Post(Guarded([this, left = connection_, what] {
-    if (connection_ == left) Break(what);
+void MemoryHandle::BreakLater(Failure failure) {
+  host_->Post(Guarded([this, left = connection_, failure] {
+    if (connection_ == left) Break(failure);
   }));
 }
 
@@ -158,17 +155,17 @@ void MemoryHandle::HangUp() {
   ensemble_->HangUp(std::exchange(connection_, 0));
 }
 
-void MemoryHandle::Break(const char* what) {
-  if (connection_ != 0) Lose(zk::Code::kConnectionLoss, what);
+void MemoryHandle::Break(Failure failure) {
+  if (connection_ != 0) Lose(zk::Code::kConnectionLoss, failure);
 }
 
-void MemoryHandle::Lose(zk::Code code, const char* what) {
+void MemoryHandle::Lose(zk::Code code, Failure failure) {
   HangUp();
   watch_calls_.clear();
-  if (!std::exchange(connected_, false)) return FailAttempt(what);
+  if (!std::exchange(connected_, false)) return FailAttempt(failure);
   RetryLater(/*late=*/false);
   listener_->OnDisconnected(0);
-  listener_->OnServerFailed(server_, what);
+  listener_->OnServerFailed(server_, {failure.cause, failure.what});
   pending_.AnswerAll(code);
 }
 
@@ -279,9 +276,7 @@ void MemoryHandle::Deliver() {
   assert(HasNews());
   std::optional<ToClient> message = ensemble_->Receive(connection_);
   if (!message.has_value()) {
-    return Lose(zk::Code::kConnectionLoss, connected_
-                                               ? "closed the connection"
-                                               : "closed the connection during the handshake");
+    return Lose(zk::Code::kConnectionLoss, connected_ ? kClosed : kHungUp);
   }
   last_heard_ = host_->Now();
   std::visit(Receiving{*this}, *message);
@@ -322,7 +317,7 @@ void MemoryHandle::CheckLiveness() {
   if (!connected_) return;
   const base::BootTime now = host_->Now();
   const base::BootTime silent = last_heard_ + timeout_ * 2 / 3;
-  if (now >= silent) return Lose(zk::Code::kOperationTimeout, "did not answer in time");
+  if (now >= silent) return Lose(zk::Code::kOperationTimeout, kLate);
   base::BootTime ping = last_sent_ + timeout_ / 3;
   if (now >= ping && pending_.size() == 0) {
     ensemble_->Send(connection_, wire::Ping{});

@@ -46,20 +46,33 @@ class MemoryHandle final : public zk::Handle {
 
   bool HasNews() const;
   void Deliver();  // the next message, or that the connection is lost. REQUIRES: HasNews()
-  void BreakLater(const char* what = "closed the connection");
-  void Break(const char* what = "closed the connection");  // the connection goes now
+  void BreakLater() { BreakLater(kClosed); }
+  void Break() { Break(kClosed); }  // the connection goes now
   bool connected() const { return connected_; }
   ConnectionId connection() const { return connection_; }
 
  private:
   struct Receiving;  // one message
+  // As CHandle has them, of zk::ServerFailure.
+  struct Failure {
+    NoConnection cause;
+    const char* what;
+  };
+  static constexpr Failure kClosed = {NoConnection::kHungUp, "closed the connection"};
+  static constexpr Failure kHungUp = {NoConnection::kHungUp,
+                                      "closed the connection during the handshake"};
+  static constexpr Failure kLate = {NoConnection::kSilent, "did not answer in time"};
+  static constexpr Failure kRefused = {NoConnection::kRefused, "refused the connection"};
+  static constexpr Failure kForeign = {NoConnection::kRejected, "is of another ensemble"};
 
   zk::Reactor::Task Guarded(zk::Reactor::Task task);
   void Connect();
   int ChooseAddress();
   void GiveUpAfter(absl::Duration limit);
-  void Lose(zk::Code code, const char* what);
-  void FailAttempt(const char* what, bool late = false);
+  void BreakLater(Failure failure);
+  void Break(Failure failure);
+  void Lose(zk::Code code, Failure failure);
+  void FailAttempt(Failure failure, bool late = false);
   void RetryLater(bool late);
   zk::ConnectPace::Terms PaceTerms() const;
   void HangUp();

@@ -122,10 +122,10 @@ class ConversationRun : private zk::HandleListener {
     if (session == 0 || negotiated <= absl::ZeroDuration()) Violate("it believes in no session");
   }
   void OnDisconnected(int) override { connected_ = false; }
-  void OnServerFailed(const std::string&, const std::string& what) override {
-    if (!absl::StrContains(what, "does not speak ZooKeeper")) return;
+  void OnServerFailed(const std::string&, const zk::ServerFailure& failure) override {
+    if (failure.cause != NoConnection::kNotZooKeeper) return;
     ++tally_.refusals;
-    if (honest_) Violate(absl::StrCat("a good server is refused: ", what));
+    if (honest_) Violate(absl::StrCat("a good server is refused: ", failure.what));
   }
   void OnEnded(zk::Code why) override {
     connected_ = false;

@@ -43,7 +43,10 @@ std::function<void(const SessionReport&)> Sessions::ReportsOf(int index) const {
   };
 }
 
-void Sessions::Start() { first()->Start(); }
+void Sessions::Start() {
+  first()->Start();
+  FollowOutage();
+}
 
 // ---- which one ----------------------------------------------------------------------------------
 
@@ -68,6 +71,7 @@ Session* Sessions::WithRoom(const std::string& parent, size_t node_bytes, size_t
   if (members_.size() == kMost) return beside;
   Session* const session = Add(apart);
   session->Start();
+  FollowOutage();
   return session;
 }
 
@@ -128,6 +132,7 @@ void Sessions::OnChange(Member& member, Change change) {
       &member != members_.front().get()) {
     member.counts = false;
   }
+  FollowOutage();
   if (!member.counts) return;
   const ClientState before = state_;
   state_ = StateAfter(member, change);
@@ -151,6 +156,56 @@ ClientState Sessions::StateAfter(const Member& member, Change change) const {
       return &member == members_.front().get() ? ClientState::kClosed : state_;
   }
   return state_;
+}
+
+// ---- sessions without a connection --------------------------------------------------------------
+
+std::optional<size_t> Sessions::LongestCutOff() const {
+  std::optional<size_t> longest;
+  base::BootTime earliest = base::BootTime::InfiniteFuture();
+  for (size_t i = 0; i < members_.size(); ++i) {
+    const auto since = members_[i]->session->reach()->cut_off_since();
+    if (!since || *since >= earliest) continue;
+    earliest = *since;
+    longest = i;
+  }
+  return longest;
+}
+
+// One timer, however many sessions there are and however often each loses its connection: it goes
+// on while any of them has none, and finds out itself whether there is something to report.
+void Sessions::FollowOutage() {
+  if (options_.on_report == nullptr || outage_timer_runs_ || close_begun_) return;
+  const std::optional<size_t> index = LongestCutOff();
+  if (!index) return;
+  outage_timer_runs_ = true;
+  const Session& session = *members_[*index]->session;
+  const base::BootTime due =
+      std::max(*session.reach()->cut_off_since(), outage_reported_) + session.timeout();
+  environment_.reactor->CallAt(due, [this, alive = std::weak_ptr<char>(alive_)] {
+    if (alive.expired()) return;
+    outage_timer_runs_ = false;
+    ReportOutage();
+    FollowOutage();
+  });
+}
+
+void Sessions::ReportOutage() {
+  const std::optional<size_t> index = LongestCutOff();
+  if (!index || close_begun_) return;
+  const Session& session = *members_[*index]->session;
+  SessionReport report = session.report();
+  const base::BootTime now = environment_.reactor->Now();
+  report.cut_off = now - *session.reach()->cut_off_since();
+  if (report.cut_off < report.timeout) return;  // it was connected since the timer began
+  outage_reported_ = now;
+  report.index = static_cast<int>(*index);
+  report.trouble = session.reach()->trouble();
+  report.causes = session.causes();
+  // The connection has gone, and no attempt has ended yet.
+  if (report.trouble.empty()) report.trouble = "no server has answered yet";
+  if (report.causes.empty()) report.causes = {NoConnection::kSilent};
+  options_.on_report(report);
 }
 
 // ---- the end ------------------------------------------------------------------------------------

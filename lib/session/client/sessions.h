@@ -90,6 +90,10 @@ class Sessions {
   void OnChange(Member& member, Change change);
   ClientState StateAfter(const Member& member, Change change) const;
   void OnClosed(absl::Status status);
+  // The index of the session that has had no connection for the longest time, if there is one.
+  std::optional<size_t> LongestCutOff() const;
+  void FollowOutage();
+  void ReportOutage();
 
   const Environment environment_;
   Options options_;
@@ -100,6 +104,9 @@ class Sessions {
   bool close_begun_ = false;
   absl::Status close_status_;
   absl::AnyInvocable<void(absl::Status) &&> closed_;
+  const std::shared_ptr<char> alive_ = std::make_shared<char>();
+  bool outage_timer_runs_ = false;
+  base::BootTime outage_reported_;
 };
 
 }  // namespace zkrecipes::session::client

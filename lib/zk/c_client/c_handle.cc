@@ -239,40 +239,49 @@ void CHandle::PutOff(bool late) {
   pace_.Failed(PaceTerms(), reactor_->Now(), late, reactor_->Random());
 }
 
-std::string CHandle::WhatItDid(Socket before, int rc) {
+ServerFailure CHandle::WhatItDid(Socket before, int rc) {
+  using enum NoConnection;
   const int error = TakeConnectError();
   Socket late = std::exchange(abandoned_, Socket::kNone);
   if (rc == ZOPERATIONTIMEOUT) late = before;  // the C client's own limit came first
-  if (std::string refusal = boxes_.in.TakeRefusal(); !refusal.empty()) return refusal;
-  if (std::string did = WhatItDidUnderTls(before, late); !did.empty()) return did;
-  if (late == Socket::kHandshake) return "took the connection, but said nothing in time";
-  if (late != Socket::kNone) return "did not answer in time";
-  if (error == ECONNREFUSED) return "refused the connection";
-  if (error != 0) return absl::StrCat("could not be reached (", strerror(error), ")");
-  if (before == Socket::kConnected) return "closed the connection";
+  if (std::string refusal = boxes_.in.TakeRefusal(); !refusal.empty()) {
+    return {boxes_.in.refusal_cause(), std::move(refusal)};
+  }
+  if (auto did = WhatItDidUnderTls(before, late)) return *std::move(did);
+  if (late == Socket::kHandshake) {
+    return {kSilent, "took the connection, but said nothing in time"};
+  }
+  if (late != Socket::kNone) return {kSilent, "did not answer in time"};
+  if (error == ECONNREFUSED) return {kRefused, "refused the connection"};
+  if (error != 0) {
+    return {kUnreachable, absl::StrCat("could not be reached (", strerror(error), ")")};
+  }
+  if (before == Socket::kConnected) return {kHungUp, "closed the connection"};
   if (before == Socket::kHandshake && refusals_.Refuses(rotation_.current())) {
-    return wire::kRefusesSession;
+    return {kRejected, wire::kRefusesSession};
   }
   if (before == Socket::kHandshake) {
-    return absl::StrCat(
-        "closed the connection during the handshake, as a server does that ",
-        boxes_.tls == nullptr
-            ? "has no quorum, speaks TLS, "
-            : "does not accept this client's certificate or its lack of one, has no quorum, ",
-        "or has maxClientCnxns connections of this host");
+    return {kHungUp,
+            absl::StrCat("closed the connection during the handshake, as a server does that ",
+                         boxes_.tls == nullptr ? "has no quorum, speaks TLS, "
+                                               : "does not accept this client's certificate or its "
+                                                 "lack of one, has no quorum, ",
+                         "or has maxClientCnxns connections of this host")};
   }
-  return absl::StrCat("could not be tried (", CodeName(static_cast<Code>(rc)), ")");
+  return {kUnreachable, absl::StrCat("could not be tried (", CodeName(static_cast<Code>(rc)), ")")};
 }
 
-// "" if it is nothing of TLS's.
-std::string CHandle::WhatItDidUnderTls(Socket before, Socket late) {
-  if (boxes_.tls == nullptr) return "";
-  if (!boxes_.tls->failure().empty()) return boxes_.tls->failure();
-  if (before != Socket::kHandshake || !boxes_.tls->shaking_hands()) return "";
+// nullopt if it is nothing of TLS's.
+std::optional<ServerFailure> CHandle::WhatItDidUnderTls(Socket before, Socket late) {
+  using enum NoConnection;
+  if (boxes_.tls == nullptr) return std::nullopt;
+  if (!boxes_.tls->failure().empty()) return ServerFailure{kTls, boxes_.tls->failure()};
+  if (before != Socket::kHandshake || !boxes_.tls->shaking_hands()) return std::nullopt;
   if (late == Socket::kHandshake) {
-    return "took the connection, but did not end the TLS handshake in time";
+    return ServerFailure{kSilent, "took the connection, but did not end the TLS handshake in time"};
   }
-  return "closed the connection during the TLS handshake, as a port without TLS does";
+  return ServerFailure{
+      kTls, "closed the connection during the TLS handshake, as a port without TLS does"};
 }
 
 void CHandle::End() {

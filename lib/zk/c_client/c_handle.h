@@ -83,8 +83,8 @@ class CHandle final : public Handle, public Pollable {
   // The next attempt is put off. `late`: the last one ran out of its time.
   void PutOff(bool late);
   void NoteRefusal(Socket before, int rc);
-  std::string WhatItDid(Socket before, int rc);
-  std::string WhatItDidUnderTls(Socket before, Socket late);
+  ServerFailure WhatItDid(Socket before, int rc);
+  std::optional<ServerFailure> WhatItDidUnderTls(Socket before, Socket late);
   void SendCredential(const base::Secret& credential);
   void End();
   void End(Code why);

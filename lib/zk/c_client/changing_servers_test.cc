@@ -88,6 +88,8 @@ TEST_F(ChangingServersTest, SaysOfEachServerWhatItDid) {
                                "does that has no quorum, speaks TLS, or has maxClientCnxns "
                                "connections of this host",
           mail.address() + " does not speak ZooKeeper: it says \"" + std::string(32, 'm') + "\""));
+  using enum NoConnection;
+  EXPECT_THAT(diary_.causes, ElementsAre(kRefused, kSilent, kHungUp, kNotZooKeeper));
   EXPECT_THAT(diary_.attempts, ElementsAre(1, 2, 3, 4));
   a_.server.HangUp();
   ASSERT_TRUE(RunUntil([this] { return diary_.failures.size() > 4; }));

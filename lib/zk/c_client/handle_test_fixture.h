@@ -32,8 +32,9 @@ struct Diary : HandleListener {
     attempts.push_back(attempt);
     on_disconnected();
   }
-  void OnServerFailed(const std::string& server, const std::string& what) override {
-    failures.push_back(absl::StrCat(server, " ", what));
+  void OnServerFailed(const std::string& server, const ServerFailure& failure) override {
+    failures.push_back(absl::StrCat(server, " ", failure.what));
+    causes.push_back(failure.cause);
   }
   void OnTrouble(const absl::Status& why) override { failures.emplace_back(why.message()); }
   void OnEnded(Code code) override { ended = code; }
@@ -43,6 +44,7 @@ struct Diary : HandleListener {
   int connected = 0;
   std::vector<int> attempts;
   std::vector<std::string> failures, watches;
+  std::vector<NoConnection> causes;  // of the failures of servers
   std::optional<Code> ended;
   std::function<void()> on_disconnected = [] {};
 };

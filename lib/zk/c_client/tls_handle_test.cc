@@ -217,6 +217,7 @@ TEST_F(TlsHandleTest, APortWithoutTlsThatHangsUpIsSuspected) {
   EXPECT_EQ(diary_.failures.front(),
             server.address() +
                 " closed the connection during the TLS handshake, as a port without TLS does");
+  EXPECT_EQ(diary_.causes.front(), NoConnection::kTls);
 }
 
 // As one that requires a certificate may: its alert is lost if it resets the connection.
@@ -230,6 +231,7 @@ TEST_F(TlsHandleTest, AServerThatHangsUpBehindTheHandshakeMayHaveWantedACertific
                 " closed the connection during the handshake, as a server does that does not "
                 "accept this client's certificate or its lack of one, has no quorum, or has "
                 "maxClientCnxns connections of this host");
+  EXPECT_EQ(diary_.causes.front(), NoConnection::kHungUp);
 }
 
 TEST_F(TlsHandleTest, AHandshakeThatStallsIsGivenUpAtThePaceOfAny) {

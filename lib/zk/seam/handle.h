@@ -17,12 +17,18 @@
 #include "lib/zk/seam/reactor.h"
 #include "lib/zk/seam/servers.h"
 #include "lib/zk/seam/types.h"
+#include "zkrecipes/session_report.h"
 
 namespace zkrecipes::zk::tls {
 class TlsContext;
 }  // namespace zkrecipes::zk::tls
 
 namespace zkrecipes::zk::inline seam {
+
+struct ServerFailure {
+  NoConnection cause;
+  std::string what;  // a sentence without its subject: "refused the connection"
+};
 
 // Follows one handle. Called on the reactor, never from inside a call to the handle.
 // Calls come in the order of the server's answers: a watch event of a change precedes any
@@ -43,10 +49,9 @@ class HandleListener {
   // The connection is lost, or a first attempt failed (then it was never connected). The handle
   // keeps trying by itself. `attempt` counts the failed attempts since the last connection.
   virtual void OnDisconnected(int attempt) = 0;
-  // What `server`, one of the handle's, did when the connection or the attempt to connect ended: a
-  // sentence without its subject, "refused the connection". Comes before an attempt's
-  // OnDisconnected.
-  virtual void OnServerFailed(const std::string& /*server*/, const std::string& /*what*/) {}
+  // What `server`, one of the handle's, did when the connection or the attempt to connect ended.
+  // Comes before an attempt's OnDisconnected.
+  virtual void OnServerFailed(const std::string& /*server*/, const ServerFailure& /*failure*/) {}
   // No attempt could be made. ResourceExhausted: this process lacks descriptors or memory.
   // Unavailable: a file of TlsOptions cannot be used.
   virtual void OnTrouble(const absl::Status& /*why*/) {}

@@ -22,6 +22,7 @@ inline constexpr size_t kReplyHeader = 16;  // xid, zxid, error
 // answer to another one says that it has expired.
 std::string WrongWelcome(absl::string_view frame, int64_t asked_session);
 
+inline constexpr char kSpeaksTls[] = "it speaks TLS";  // see Conversation::WrongStart
 // What a server does that hangs up on a session, and answers such a question.
 inline constexpr char kRefusesSession[] =
     "refuses this session: the client has seen what the server has not, or has lost";

@@ -110,7 +110,7 @@ std::string Conversation::WrongStart(absl::string_view said) const {
     return absl::StrCat("it sends a reply of ", length, " bytes");
   }
   if (state_ == State::kHandshake && (length == kWelcome || length == kWelcome + 1)) return "";
-  if (absl::StartsWith(said, kTlsAlert)) return "it speaks TLS";
+  if (absl::StartsWith(said, kTlsAlert)) return kSpeaksTls;
   return absl::StrCat("it says \"", absl::CHexEscape(said.substr(0, kShown)), "\"");
 }
 

@@ -97,6 +97,9 @@ bool Inbox::Refuse(const std::string& why) {
   const bool understood = conversation_.with_keeper() || conversation_.turned_away().has_value() ||
                           !absl::StartsWith(why, "it");
   refusal_ = understood ? why : absl::StrCat("does not speak ZooKeeper: ", why);
+  refusal_cause_ = why == kSpeaksTls ? NoConnection::kTls
+                   : understood      ? NoConnection::kRejected
+                                     : NoConnection::kNotZooKeeper;
   return false;
 }
 

@@ -14,6 +14,7 @@
 
 #include "lib/zk/wire/conversation.h"
 #include "lib/zk/wire/tls_socket.h"
+#include "zkrecipes/session_report.h"
 
 namespace zkrecipes::zk::wire {
 
@@ -62,6 +63,7 @@ class Inbox {
   // "does not speak ZooKeeper: it says \"220 ...\"", or why the server will not have this client;
   // once for each connection that ended so; otherwise "".
   std::string TakeRefusal() { return std::exchange(refusal_, ""); }
+  NoConnection refusal_cause() const { return refusal_cause_; }  // of the latest
 
  private:
   bool FindFrame();
@@ -75,6 +77,7 @@ class Inbox {
   TlsSocket* tls_ = nullptr;
   bool question_ = false;
   std::string refusal_;
+  NoConnection refusal_cause_ = NoConnection::kRejected;
   bool refused_ = false;
 
   std::vector<char> buffer_;
