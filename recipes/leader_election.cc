@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "lib/base/random.h"
 #include "lib/queue/acquire/acquisition.h"
+#include "lib/queue/acquire/work_loop.h"
 #include "lib/queue/call/ask.h"
 #include "lib/queue/lease/lease_state.h"
 #include "lib/queue/listing/node_data.h"
@@ -23,6 +23,7 @@ namespace {
 using internal::ClientAccess;
 using internal::ClientCore;
 using queue::acquire::Enter;
+using queue::acquire::RunWork;
 using queue::call::Done;
 using queue::call::Start;
 
@@ -90,24 +91,6 @@ Start<absl::Status> Proclaiming(const Client& client, const std::string& path, c
             return queue::own_node::Write(state, ProclamationOf(path, value), wait,
                                           std::move(done));
           }};
-}
-
-absl::Status CheckPauses(const RunOptions& options) {
-  const absl::Duration first = options.first_pause;
-  const absl::Duration longest = options.longest_pause;
-  if (first > absl::ZeroDuration() && first <= longest && longest < absl::InfiniteDuration()) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("run while leading: pauses from \"", absl::FormatDuration(first), "\" to \"",
-                   absl::FormatDuration(longest), "\": must be positive, finite and not shrink"));
-}
-
-// Errors after which another campaign may succeed. Others, such as PermissionDenied, would only
-// repeat themselves: RunWhileLeading returns them.
-bool MayCampaignAgain(const absl::Status& status) {
-  return absl::IsAborted(status) || absl::IsUnavailable(status) ||
-         absl::IsDeadlineExceeded(status) || absl::IsCancelled(status);
 }
 
 }  // namespace
@@ -183,52 +166,11 @@ Subscription LeaderElection::Observe(
                                                  std::move(callback));
 }
 
-// One campaign, and the work if it is won.
-absl::Status LeaderElection::Lead(const std::stop_token& stop, LeadershipWork& work,
-                                  bool& worked) const {
-  absl::StatusOr<Lease> lease = Campaign({.cancel = stop});
-  if (!lease.ok()) return lease.status();
-  std::stop_source end;
-  const auto request = [&end] { end.request_stop(); };
-  {
-    // One token for both ends. Both callbacks are gone before the lease is released below: its
-    // release requests a stop of ended(), too, which the work must not take for a loss.
-    const std::stop_callback on_stop(stop, request);
-    const std::stop_callback on_end(lease->ended(), request);
-    work(*lease, end.get_token());
-  }
-  worked = true;
-  // Bounded, so that an ensemble that does not answer cannot keep it from campaigning again.
-  return std::move(*lease).Release({.timeout = client_->session_timeout()});
-}
-
-absl::Status LeaderElection::RunWhileLeading(std::stop_token stop, LeadershipWork work,
-                                             const RunOptions& given) const {
-  // Copies: the work may destroy this election, and what has the options.
-  const LeaderElection self = *this;
-  const RunOptions options = given;
-  const ClientCore& core = *ClientAccess::Core(*self.client_);
-  if (absl::Status wrong = CheckPauses(options); !wrong.ok()) return wrong;
-  int pauses = 0;
-  absl::Status last = absl::OkStatus();  // of the last release, if the last campaign was won
-  while (!stop.stop_requested()) {
-    const base::BootTime began = core.Now();
-    bool worked = false;
-    absl::Status status = self.Lead(stop, work, worked);
-    // A refusal that time does not mend, such as a missing permission, ends it at once.
-    if (!status.ok() && !MayCampaignAgain(status)) return status;
-    last = worked ? status : absl::OkStatus();
-    if (worked && options.once) return last;
-    const auto limit = [&] {
-      return base::Doubled(options.first_pause, options.longest_pause, pauses);
-    };
-    // A term that lasted as long as a pause may last was a success: the pauses begin anew.
-    if (core.Now() - began >= limit()) pauses = 0;
-    const absl::Duration pause = base::Jittered(limit(), core.reactor()->Random());
-    ++pauses;
-    if (!core.Pause(pause, base::BootTime::InfiniteFuture(), stop)) break;
-  }
-  return absl::IsDeadlineExceeded(last) ? last : absl::OkStatus();
+absl::Status LeaderElection::RunWhileLeading(std::stop_token stop, LeaseWork work,
+                                             const RunOptions& options) const {
+  return RunWork(
+      queue_->core, [self = *this](const WaitOptions& wait) { return self.Campaign(wait); }, stop,
+      std::move(work), options);
 }
 
 }  // namespace zkrecipes

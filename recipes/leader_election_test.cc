@@ -5,14 +5,8 @@
 
 #include "zkrecipes/leader_election.h"
 
-#include <array>
-#include <chrono>
-#include <cstddef>
-#include <future>
 #include <memory>
-#include <new>
 #include <optional>
-#include <stdexcept>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -21,7 +15,6 @@
 #include "absl/strings/str_cat.h"
 
 #include "recipes/every_step_fixture.h"
-#include "zkrecipes/testing/in_memory_ensemble.h"
 
 namespace zkrecipes::testing::memory {
 namespace {
@@ -228,48 +221,6 @@ TEST_F(ElectionInMemoryTest, AnObserverThatComesWhileItsClientClosesIsTold) {
       });
   simulation_.RunUntilIdle();
   EXPECT_THAT(told, ::testing::ElementsAre(absl::StatusCode::kFailedPrecondition));
-}
-
-class RunWhileLeadingTest : public ::testing::Test {
- protected:
-  testing::InMemoryEnsemble ensemble_;
-  std::shared_ptr<Client> client_ = *ensemble_.Connect();
-};
-
-TEST_F(RunWhileLeadingTest, OutlivesItsElectionItsOptionsAndItsUsersClient) {
-  struct Service {
-    LeaderElection election;
-    RunOptions options;
-  };
-  alignas(Service) std::array<std::byte, sizeof(Service)> memory;
-  auto* const service = new (&memory)
-      Service{LeaderElection(std::move(client_), "/e"), {.first_pause = absl::Milliseconds(1)}};
-  std::stop_source stop;
-  int terms = 0;
-  const auto work = [&](const Lease&, const std::stop_token&) {
-    if (++terms == 2) stop.request_stop();
-    if (terms > 1) return;
-    service->~Service();
-    memory.fill(std::byte{0xff});
-  };
-  const auto run = std::async(std::launch::async, [&] {
-    return service->election.RunWhileLeading(stop.get_token(), work, service->options);
-  });
-  const auto over = [&] {
-    return run.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
-  };
-  EXPECT_TRUE(ensemble_.AdvanceUntil(over));
-  EXPECT_EQ(terms, 2);
-}
-
-TEST_F(RunWhileLeadingTest, LetsWhatItsWorkThrowsPassAndGivesTheLeadershipUp) {
-  const LeaderElection election(client_, "/e");
-  const auto work = [](const Lease&, const std::stop_token&) {
-    throw std::runtime_error("thrown");
-  };
-  EXPECT_THROW((void)election.RunWhileLeading({}, work), std::runtime_error);
-  EXPECT_EQ(LeaderElection(*ensemble_.Connect(), "/e").Campaign({absl::Seconds(5)}).status(),
-            absl::OkStatus());
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "lib/queue/acquire/acquisition.h"
+#include "lib/queue/acquire/work_loop.h"
 
 namespace zkrecipes {
 
@@ -34,6 +35,13 @@ void Lock::AcquireAsync(WaitOptions wait,
 
 LeaseAwaitable Lock::CoAcquire(Duration timeout, std::stop_token cancel) const {
   return Co(Enter(queue_, Candidacy()), timeout, std::move(cancel));
+}
+
+absl::Status Lock::RunWhileHolding(std::stop_token stop, LeaseWork work,
+                                   const RunOptions& options) const {
+  return queue::acquire::RunWork(
+      queue_->core, [self = *this](const WaitOptions& wait) { return self.Acquire(wait); }, stop,
+      std::move(work), options);
 }
 
 }  // namespace zkrecipes

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "lib/queue/acquire/acquisition.h"
+#include "lib/queue/acquire/work_loop.h"
 #include "lib/queue/lease/lease_state.h"
 
 namespace zkrecipes {
@@ -14,6 +15,7 @@ using internal::LeaseMaker;
 using queue::acquire::Enter;
 using queue::acquire::Follow;
 using queue::acquire::Queue;
+using queue::acquire::RunWork;
 using queue::machine::Candidacy;
 using queue::machine::Mode;
 using LeaseDone = queue::call::Done<absl::StatusOr<Lease>>;
@@ -67,6 +69,19 @@ LeaseAwaitable ReadWriteLock::CoAcquireShared(Duration timeout, std::stop_token 
 }
 LeaseAwaitable ReadWriteLock::CoAcquireExclusive(Duration timeout, std::stop_token cancel) const {
   return Co(Enter(queue_, Writer()), timeout, std::move(cancel));
+}
+
+absl::Status ReadWriteLock::RunWhileHoldingShared(std::stop_token stop, LeaseWork work,
+                                                  const RunOptions& options) const {
+  return RunWork(
+      queue_->core, [self = *this](const WaitOptions& wait) { return self.AcquireShared(wait); },
+      stop, std::move(work), options);
+}
+absl::Status ReadWriteLock::RunWhileHoldingExclusive(std::stop_token stop, LeaseWork work,
+                                                     const RunOptions& options) const {
+  return RunWork(
+      queue_->core, [self = *this](const WaitOptions& wait) { return self.AcquireExclusive(wait); },
+      stop, std::move(work), options);
 }
 
 absl::StatusOr<Lease> ReadWriteLock::Upgrade(Lease& shared, const WaitOptions& wait) const {

@@ -22,6 +22,7 @@
 #include "zkrecipes/duration.h"
 #include "zkrecipes/leader.h"
 #include "zkrecipes/lease.h"
+#include "zkrecipes/lease_work.h"
 #include "zkrecipes/wait_options.h"
 
 namespace [[gnu::visibility("default")]] zkrecipes {
@@ -35,20 +36,6 @@ struct LeaderElectionOptions {
   NodeMarker marker = NodeMarker::kLatch;
   Candidate candidate = {};
   AcquireOptions acquire = {};
-};
-
-// The work of a leader: see LeaderElection::RunWhileLeading.
-using LeadershipWork = absl::AnyInvocable<void(const Lease& lease, std::stop_token end)>;
-
-// How RunWhileLeading begins, ends and rests.
-struct RunOptions {
-  // RunWhileLeading returns once work has run, instead of campaigning again.
-  bool once = false;
-  // The pause between campaigns is a random time between half a limit and the whole limit, so that
-  // work that returns at once does not spin. The limit is `first_pause`, and doubles up to
-  // `longest_pause` while campaign and work together take less time than the limit.
-  Duration first_pause = absl::Milliseconds(100);
-  Duration longest_pause = absl::Seconds(10);
 };
 
 // An election: the first candidate in a path's queue leads until it releases or loses its lease;
@@ -120,26 +107,14 @@ class LeaderElection {
   Subscription Observe(
       absl::AnyInvocable<void(absl::StatusOr<std::optional<Leader>>)> callback) const;
 
-  // In a loop until `stop`: campaigns, runs work(lease, end) on this thread while leading, and
-  // releases the lease when work returns. `end` requests that work return: the lease has ended, or
-  // `stop` was requested. The loop goes on after a lost lease, session or connection, and after
-  // another client deleted this candidate's node. Blocks. Work may destroy this LeaderElection.
-  // An exception that work throws leaves this call, and the lease is released in the background.
-  //   OK                  stopped, or `options.once` and work has run: this candidate's node is
-  //                       gone, or its place in the queue is given up in the background
-  //   DeadlineExceeded    stopped or `once`, but the last lease's release was not confirmed within
-  //                       the session timeout; the deletion goes on in the background
-  //   Aborted             `once`, and the lease was lost while work ran
-  //   InvalidArgument, PermissionDenied, Unauthenticated, FailedPrecondition, ResourceExhausted,
-  //   Internal            as for Campaign: another campaign would not help
-  absl::Status RunWhileLeading(std::stop_token stop, LeadershipWork work,
+  // In a loop until `stop`: campaigns, and runs work while leading. lease_work.h has the contract
+  // and the errors.
+  absl::Status RunWhileLeading(std::stop_token stop, LeaseWork work,
                                const RunOptions& options = {}) const;
 
   const std::string& path() const;
 
  private:
-  absl::Status Lead(const std::stop_token& stop, LeadershipWork& work, bool& worked) const;
-
   std::shared_ptr<Client> client_;
   LeaderElectionOptions options_;
   std::shared_ptr<const internal::PathQueue> queue_;

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
@@ -17,6 +18,7 @@
 #include "zkrecipes/client.h"
 #include "zkrecipes/duration.h"
 #include "zkrecipes/lease.h"
+#include "zkrecipes/lease_work.h"
 #include "zkrecipes/wait_options.h"
 
 namespace [[gnu::visibility("default")]] zkrecipes {
@@ -60,6 +62,13 @@ class ReadWriteLock {
                                  std::stop_token cancel = {}) const;
   LeaseAwaitable CoAcquireExclusive(Duration timeout = absl::InfiniteDuration(),
                                     std::stop_token cancel = {}) const;
+
+  // In a loop until `stop`: acquires, and runs work while it holds the lock. lease_work.h has the
+  // contract and the errors.
+  absl::Status RunWhileHoldingShared(std::stop_token stop, LeaseWork work,
+                                     const RunOptions& options = {}) const;
+  absl::Status RunWhileHoldingExclusive(std::stop_token stop, LeaseWork work,
+                                        const RunOptions& options = {}) const;
 
   // These change from reading to writing, and back, with no other writer in between. `shared`, or
   // `exclusive`, is a lease of this lock from this client. On OK it is released in the background;

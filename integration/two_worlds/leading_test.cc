@@ -1,30 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// LeaderElection::RunWhileLeading, also as other libraries' suites play it, in every world.
+// The loop of lease_work.h, also as other libraries' suites play it, in every world: what holds for
+// each recipe that has it, and more of the leader's.
 
 #include <atomic>
+#include <memory>
 #include <semaphore>
 #include <stop_token>
+#include <string>
 #include <thread>
 #include <utility>
 
 #include "absl/time/clock.h"
 
 #include "integration/two_worlds/recipes_fixture.h"
+#include "recipes/work_fixture.h"
 
 namespace zkrecipes::integration {
 namespace {
 
 using absl::StatusCode;
+using testing::RunsWork;
+using testing::RunsWorkOf;
+using testing::WorkRecipe;
 
-// A thread in RunWhileLeading. Its work lasts until the lease is lost or it is told to stop; while
+// A thread in a recipe's loop. Its work lasts until the lease is lost or it is told to stop; while
 // it is brief, the work returns at once.
 class WorkThread {
  public:
-  explicit WorkThread(LeaderElection election, const RunOptions& options = {})
-      : election_(std::move(election)), options_(options) {
+  explicit WorkThread(RunsWork run, const RunOptions& options = {})
+      : run_(std::move(run)), options_(options) {
     thread_ = std::thread([this] {
-      status_ = election_.RunWhileLeading(
+      status_ = run_(
           stop_.get_token(),
           [this](const Lease& lease, std::stop_token end) { Work(lease, std::move(end)); },
           options_);
@@ -61,7 +68,7 @@ class WorkThread {
     working_ = false;
   }
 
-  LeaderElection election_;
+  const RunsWork run_;
   const RunOptions options_;
   std::stop_source stop_;
   std::atomic<int> terms_ = 0;
@@ -74,6 +81,9 @@ class WorkThread {
 
 class WorkInAWorld : public ElectionInAWorld {
  protected:
+  RunsWork Leading(const std::shared_ptr<Client>& client, const std::string& id = "") {
+    return RunsWorkOf(&LeaderElection::RunWhileLeading, Election(client, id));
+  }
   // In its `terms`th term, or a later one.
   bool AwaitWork(const WorkThread& worker, int terms = 1) {
     return world().Await([&] { return worker.working() && worker.terms() >= terms; });
@@ -90,7 +100,7 @@ class WorkInAWorld : public ElectionInAWorld {
 };
 
 TEST_F(WorkInAWorld, WorkThatReturnsIsRunAgainAndDoesNotSpin) {
-  WorkThread worker(Election(client_));
+  WorkThread worker(Leading(client_));
   worker.set_brief();
   for (int i = 0; i < 30; ++i) {  // after 0, 0.1, 0.3, 0.7, 1.5 s, or more on a slow machine
     world().Pass(absl::Milliseconds(100));
@@ -102,30 +112,11 @@ TEST_F(WorkInAWorld, WorkThatReturnsIsRunAgainAndDoesNotSpin) {
   EXPECT_TRUE(AwaitQueue(0));
 }
 
-TEST_F(WorkInAWorld, ThatIsToRunOnceEndsWithIt) {
-  WorkThread worker(Election(client_), {.once = true});
-  ASSERT_TRUE(AwaitWork(worker));
-  worker.set_brief();
-  ASSERT_TRUE(AwaitEnd(worker));
-  EXPECT_EQ(worker.Stop(), absl::OkStatus());
-  EXPECT_EQ(worker.terms(), 1);
-  EXPECT_TRUE(AwaitQueue(0));
-}
-
-TEST_F(WorkInAWorld, ThatIsToRunOnceSaysThatItsLeaseWasLost) {
-  WorkThread worker(Election(client_), {.once = true});
-  ASSERT_TRUE(AwaitWork(worker));
-  EXPECT_TRUE(world().Delete(Queue().front()));
-  ASSERT_TRUE(AwaitEnd(worker));
-  EXPECT_EQ(worker.Stop().code(), StatusCode::kAborted);
-  EXPECT_EQ(worker.terms(), 1);
-}
-
 TEST_F(WorkInAWorld, PausesThatCannotBeAreRefused) {
   for (const RunOptions& bad : {RunOptions{.first_pause = absl::ZeroDuration()},
                                 RunOptions{.first_pause = absl::Seconds(11)},
                                 RunOptions{.longest_pause = absl::InfiniteDuration()}}) {
-    WorkThread worker(Election(client_), bad);
+    WorkThread worker(Leading(client_), bad);
     ASSERT_TRUE(AwaitEnd(worker));
     EXPECT_EQ(worker.Stop().code(), StatusCode::kInvalidArgument);
   }
@@ -133,10 +124,10 @@ TEST_F(WorkInAWorld, PausesThatCannotBeAreRefused) {
 }
 
 TEST_F(WorkInAWorld, AWorkerEndsWithAnErrorThatStays) {
-  WorkThread bad(Election(client_, "two\nlines"));
+  WorkThread bad(Leading(client_, "two\nlines"));
   ASSERT_TRUE(AwaitEnd(bad));
   EXPECT_EQ(bad.Stop().code(), StatusCode::kInvalidArgument);
-  WorkThread worker(Election(client_));
+  WorkThread worker(Leading(client_));
   ASSERT_TRUE(AwaitWork(worker));
   EXPECT_EQ(client_->Close(), absl::OkStatus());
   ASSERT_TRUE(AwaitEnd(worker));
@@ -144,11 +135,11 @@ TEST_F(WorkInAWorld, AWorkerEndsWithAnErrorThatStays) {
 }
 
 TEST_F(WorkInAWorld, ThatIsStoppedLeavesNoNodeAndTheOtherWorks) {
-  WorkThread first(Election(client_, "one"));
+  WorkThread first(Leading(client_, "one"));
   EXPECT_TRUE(AwaitWork(first));
-  WorkThread waiting(Election(client_, "never"));
+  WorkThread waiting(Leading(client_, "never"));
   EXPECT_TRUE(AwaitQueue(2));
-  WorkThread second(Election(client_, "two"));
+  WorkThread second(Leading(client_, "two"));
   EXPECT_TRUE(AwaitQueue(3));
   ExpectStops(waiting);
   EXPECT_EQ(waiting.terms(), 0);
@@ -163,7 +154,7 @@ TEST_F(WorkInAWorld, ThatIsStoppedLeavesNoNodeAndTheOtherWorks) {
 
 TEST_F(WorkInAWorld, OfACutOffLeaderIsToldAndRunsAgainOnceItIsBack) {
   auto client = NewClient({.session_timeout = absl::Seconds(6)});
-  WorkThread worker(Election(client, "one"));
+  WorkThread worker(Leading(client, "one"));
   EXPECT_TRUE(AwaitWork(worker));
   world().Disconnect(*client);
   EXPECT_TRUE(world().Await([&] { return !worker.working(); }));
@@ -175,9 +166,9 @@ TEST_F(WorkInAWorld, OfACutOffLeaderIsToldAndRunsAgainOnceItIsBack) {
 }
 
 TEST_F(WorkInAWorld, OfTwoWhoLostTheirSessionOneRunsAgainAndThenTheOther) {
-  WorkThread first(Election(client_, "one"));
+  WorkThread first(Leading(client_, "one"));
   EXPECT_TRUE(AwaitWork(first));
-  WorkThread second(Election(client_, "two"));
+  WorkThread second(Leading(client_, "two"));
   EXPECT_TRUE(AwaitQueue(2));
   world().Expire(*client_);
   EXPECT_TRUE(world().Await([&] {
@@ -193,7 +184,7 @@ TEST_F(WorkInAWorld, OfTwoWhoLostTheirSessionOneRunsAgainAndThenTheOther) {
 }
 
 TEST_F(WorkInAWorld, ThatIsStoppedWithoutAConnectionLeavesNoNodeOnceThereIsOne) {
-  WorkThread worker(Election(client_, "one"));
+  WorkThread worker(Leading(client_, "one"));
   EXPECT_TRUE(AwaitWork(worker));
   world().Disconnect(*client_);
   worker.RequestStop();
@@ -205,9 +196,9 @@ TEST_F(WorkInAWorld, ThatIsStoppedWithoutAConnectionLeavesNoNodeOnceThereIsOne) 
 
 TEST_F(WorkInAWorld, WhoseNodeIsDeletedStopsAndWaitsForTheNext) {
   auto client = NewClient({.session_timeout = absl::Seconds(20)});
-  WorkThread first(Election(client, "one"));
+  WorkThread first(Leading(client, "one"));
   EXPECT_TRUE(AwaitWork(first));
-  WorkThread second(Election(client, "two"));
+  WorkThread second(Leading(client, "two"));
   EXPECT_TRUE(AwaitQueue(2));
   EXPECT_TRUE(world().Delete(Queue()[0]));
   EXPECT_TRUE(AwaitWork(second));
@@ -217,6 +208,52 @@ TEST_F(WorkInAWorld, WhoseNodeIsDeletedStopsAndWaitsForTheNext) {
   ExpectStops(second);
   EXPECT_TRUE(AwaitWork(first, 2));
   ExpectStops(first);
+}
+
+// ---- of each recipe -----------------------------------------------------------------------------
+
+class WorkOfARecipe : public WorkInAWorld, public ::testing::WithParamInterface<WorkRecipe> {
+ protected:
+  RunsWork Loop() { return GetParam().Of(client_, path()); }
+};
+INSTANTIATE_TEST_SUITE_P(InAWorld, WorkOfARecipe, ::testing::ValuesIn(testing::kWorkRecipes),
+                         testing::NameOf);
+
+TEST_P(WorkOfARecipe, WhoseNodeIsDeletedIsToldAndRunsAgain) {
+  WorkThread worker(Loop());
+  ASSERT_TRUE(AwaitWork(worker));
+  EXPECT_TRUE(world().Delete(Queue().front()));
+  EXPECT_TRUE(AwaitWork(worker, 2));
+  ExpectStops(worker);
+  EXPECT_TRUE(AwaitQueue(0));
+}
+
+TEST_P(WorkOfARecipe, WhoseSessionExpiresIsToldAndRunsAgain) {
+  WorkThread worker(Loop());
+  ASSERT_TRUE(AwaitWork(worker));
+  world().Expire(*client_);
+  EXPECT_TRUE(AwaitWork(worker, 2));
+  ExpectStops(worker);
+  EXPECT_TRUE(AwaitQueue(0));
+}
+
+TEST_P(WorkOfARecipe, ThatIsToRunOnceEndsWithIt) {
+  WorkThread worker(Loop(), {.once = true});
+  ASSERT_TRUE(AwaitWork(worker));
+  worker.set_brief();
+  ASSERT_TRUE(AwaitEnd(worker));
+  EXPECT_EQ(worker.Stop(), absl::OkStatus());
+  EXPECT_EQ(worker.terms(), 1);
+  EXPECT_TRUE(AwaitQueue(0));
+}
+
+TEST_P(WorkOfARecipe, ThatIsToRunOnceSaysThatItsLeaseWasLost) {
+  WorkThread worker(Loop(), {.once = true});
+  ASSERT_TRUE(AwaitWork(worker));
+  EXPECT_TRUE(world().Delete(Queue().front()));
+  ASSERT_TRUE(AwaitEnd(worker));
+  EXPECT_EQ(worker.Stop().code(), StatusCode::kAborted);
+  EXPECT_EQ(worker.terms(), 1);
 }
 
 }  // namespace

@@ -163,6 +163,7 @@ std::vector<Method> Methods() {
   const Codes connect = With(create, {kCancelled, kUnavailable, kUnauthenticated});
   const Codes change = {kInvalidArgument, kFailedPrecondition};
   const Codes observe = With(create, {kPermissionDenied, kUnauthenticated});
+  const Codes run = With(observe, {kDeadlineExceeded, kAborted, kInternal});
   const Codes judge = {kInvalidArgument, kFailedPrecondition};
   const Codes load = {kUnavailable, kDataLoss};
   const Codes save = {kUnavailable, kInvalidArgument, kResourceExhausted};
@@ -179,6 +180,8 @@ std::vector<Method> Methods() {
        CallsBack([](S s, auto done) { s.lock().AcquireAsync(s.wait, std::move(done)); })},
       {"Lock::CoAcquire", acquire,
        Awaits([](S s) { return s.lock().CoAcquire(s.wait.timeout, s.wait.cancel); })},
+      Endless({"Lock::RunWhileHolding", run,
+               Returns([](S s) { return s.lock().RunWhileHolding(s.wait.cancel, Work, Once()); })}),
 
       {"RecursiveLock::Acquire", acquire,
        Returns([](S s) { return s.recursive->Acquire(s.owner, s.wait); })},
@@ -211,6 +214,12 @@ std::vector<Method> Methods() {
       {"ReadWriteLock::CoAcquireExclusive", acquire, Awaits([](S s) {
          return s.read_write_lock().CoAcquireExclusive(s.wait.timeout, s.wait.cancel);
        })},
+      Endless({"ReadWriteLock::RunWhileHoldingShared", run, Returns([](S s) {
+                 return s.read_write_lock().RunWhileHoldingShared(s.wait.cancel, Work, Once());
+               })}),
+      Endless({"ReadWriteLock::RunWhileHoldingExclusive", run, Returns([](S s) {
+                 return s.read_write_lock().RunWhileHoldingExclusive(s.wait.cancel, Work, Once());
+               })}),
       {"ReadWriteLock::Upgrade", acquire,
        Returns([](S s) { return s.read_write_lock().Upgrade(*s.lease, s.wait); }), TakeShared},
       {"ReadWriteLock::Downgrade", acquire,
@@ -259,8 +268,7 @@ std::vector<Method> Methods() {
       {"LeaderElection::Candidates", ask,
        Returns([](S s) { return s.election().Candidates(s.wait); })},
       Endless({"LeaderElection::Observe", observe, Observe}),
-      Endless({"LeaderElection::RunWhileLeading",
-               With(observe, {kDeadlineExceeded, kAborted, kInternal}), Returns([](S s) {
+      Endless({"LeaderElection::RunWhileLeading", run, Returns([](S s) {
                  return s.election().RunWhileLeading(s.wait.cancel, Work, Once());
                })}),
 

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/queue/acquire/work_loop.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+#include "lib/base/random.h"
+
+namespace zkrecipes::queue::acquire {
+namespace {
+
+absl::Status CheckPauses(const RunOptions& options) {
+  const absl::Duration first = options.first_pause;
+  const absl::Duration longest = options.longest_pause;
+  if (first > absl::ZeroDuration() && first <= longest && longest < absl::InfiniteDuration()) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat("run: pauses from \"", absl::FormatDuration(first),
+                                                 "\" to \"", absl::FormatDuration(longest),
+                                                 "\": must be positive, finite and not shrink"));
+}
+
+// Errors after which another acquire may succeed by itself. All others end the loop: a missing
+// permission, say, would only be met again, and unseen.
+bool MayTryAgain(const absl::Status& status) {
+  return absl::IsAborted(status) || absl::IsUnavailable(status) ||
+         absl::IsDeadlineExceeded(status) || absl::IsCancelled(status);
+}
+
+// One acquire, the work under its lease, and the release.
+struct Turn {
+  bool worked = false;
+  bool granted = false;
+  absl::Status status;  // of the release if it was granted, otherwise of the acquire
+};
+
+Turn TakeTurn(const internal::ClientCore& core, BlockingAcquire& acquire,
+              const std::stop_token& stop, LeaseWork& work) {
+  absl::StatusOr<Lease> lease = acquire({.cancel = stop});
+  if (!lease.ok()) return {.status = lease.status()};
+  Turn turn{.granted = true};
+  std::stop_source end;
+  const auto request = [&end] { end.request_stop(); };
+  {
+    // One token for both ends. Both callbacks are gone before the lease is released below: its
+    // release requests a stop of ended(), too, which the work must not take for a loss.
+    const std::stop_callback on_stop(stop, request);
+    const std::stop_callback on_end(lease->ended(), request);
+    // The process may have stood still since the grant. end_reason() reads the clock, so it knows of
+    // a loss before ended() does.
+    turn.worked = !end.stop_requested() && !lease->end_reason().has_value();
+    if (turn.worked) work(*lease, end.get_token());
+  }
+  // Bounded, so that an ensemble that does not answer cannot keep the loop from going on.
+  turn.status = std::move(*lease).Release({.timeout = core.session_timeout()});
+  return turn;
+}
+
+}  // namespace
+
+absl::Status RunWork(std::shared_ptr<internal::ClientCore> core, BlockingAcquire acquire,
+                     const std::stop_token& stop, LeaseWork work, RunOptions options) {
+  if (absl::Status wrong = CheckPauses(options); !wrong.ok()) return wrong;
+  int pauses = 0;
+  absl::Status last = absl::OkStatus();  // of the last release, if the last acquire was granted
+  while (!stop.stop_requested()) {
+    const base::BootTime began = core->Now();
+    const Turn turn = TakeTurn(*core, acquire, stop, work);
+    if (!turn.status.ok() && !MayTryAgain(turn.status)) return turn.status;
+    last = turn.granted ? turn.status : absl::OkStatus();
+    if (turn.worked && options.once) return last;
+    const auto limit = [&] {
+      return base::Doubled(options.first_pause, options.longest_pause, pauses);
+    };
+    // A turn that lasted as long as a pause may last was a success: the pauses begin anew.
+    if (core->Now() - began >= limit()) pauses = 0;
+    const absl::Duration pause = base::Jittered(limit(), core->reactor()->Random());
+    ++pauses;
+    if (!core->Pause(pause, base::BootTime::InfiniteFuture(), stop)) break;
+  }
+  return absl::IsDeadlineExceeded(last) ? last : absl::OkStatus();
+}
+
+}  // namespace zkrecipes::queue::acquire
