@@ -206,6 +206,7 @@ class GrantedWorkTest : public WorkTest {
   void StartWith(std::function<void(const Lease&)> then) {
     const auto acquire =
         [this, then = std::move(then)](const WaitOptions& wait) -> absl::StatusOr<Lease> {
+      ++asked_;
       absl::StatusOr<Lease> lease =
           Lock(client_, "/q", {.hold_at_most = absl::Seconds(1)}).Acquire(wait);
       if (lease.ok()) then(*lease);
@@ -216,20 +217,26 @@ class GrantedWorkTest : public WorkTest {
                                      stop_.get_token(), Lasting(), {});
     });
   }
+
+  std::atomic<int> asked_ = 0;
 };
 INSTANTIATE_TEST_SUITE_P(Of, GrantedWorkTest, ::testing::Values(kWorkRecipes[0]), NameOf);
 
+// The process stands still, so that no notice of the loss has come.
 TEST_P(GrantedWorkTest, DoesNotBeginUnderALeaseThatIsLost) {
-  std::atomic<int> granted = 0;
+  std::atomic<bool> granted = false;
   std::binary_semaphore lost(0);
   StartWith([&](const Lease&) {
-    if (++granted == 1) lost.acquire();
+    if (!granted.exchange(true)) lost.acquire();
   });
-  ASSERT_TRUE(Await([&] { return granted == 1; }));
+  ASSERT_TRUE(Await([&] { return granted.load(); }));
+  ensemble_.Pause(*client_);
   ensemble_.Advance(absl::Seconds(2));
   lost.release();
-  ASSERT_TRUE(Await([this] { return terms_ == 1; }));
-  EXPECT_EQ(granted, 2);
+  EXPECT_TRUE(Await([this] { return asked_ == 2; }));
+  EXPECT_EQ(terms_, 0);
+  ensemble_.Resume(*client_);
+  EXPECT_TRUE(Await([this] { return terms_ == 1; }));
 }
 
 TEST_P(GrantedWorkTest, DoesNotBeginAfterAStop) {

@@ -22,7 +22,8 @@ namespace [[gnu::visibility("default")]] zkrecipes {
 // session or connection, and after another client deleted this contender's node. Work begins only
 // while neither reason for `end` is known, and under a lease that can be believed, unless
 // `wait_for_proof` is false (lease_options.h). `end` is a notice, which may come late: ask
-// Lease::believed() before each act, as with every lease.
+// Lease::believed() before each act, as with every lease. Once work has returned, `end` stays as it
+// is, and the lease is released: what work has begun must be over by then.
 //
 // The calls block. They have no timeout, but the release takes a session timeout at most. Work may
 // destroy the recipe and the options, and drop the client, which the call keeps. An exception that
@@ -32,7 +33,7 @@ namespace [[gnu::visibility("default")]] zkrecipes {
 //   DeadlineExceeded    stopped or `once`, but the last lease's release was not confirmed within
 //                       the session timeout; the deletion goes on in the background
 //   Aborted             `once`, and the lease was lost while work ran
-//   InvalidArgument     the path, an option or a pause; nothing was asked for
+//   InvalidArgument     the path, an option, the candidate or a pause; nothing was asked for
 //   PermissionDenied, Unauthenticated, FailedPrecondition, ResourceExhausted, Internal
 //                       as for an acquire (lock.h) or a release. They end the loop, also after
 //                       work has run, since retries would hide them: another try would not help
