@@ -14,7 +14,6 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 RECIPES = ("lock", "read_write_lock", "election")
 LISTING = re.compile(r"```cpp\n(.*?)```", re.DOTALL)
 PREAMBLE = """
-#include "zkrecipes/busy.h"
 #include "zkrecipes/fenced_file.h"
 #include "zkrecipes/leader_election.h"
 #include "zkrecipes/lock.h"

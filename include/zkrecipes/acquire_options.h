@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 
 #include "zkrecipes/client.h"
@@ -67,6 +68,12 @@ struct AcquireOptions {
   // Receives the events of these acquires; the client's listener receives them too.
   std::shared_ptr<EventListener> listener = {};
 };
+
+// Whether a try (TryAcquire, TryCampaign, ...) found another contender in its way, or a lock delay
+// that was not over in time: AlreadyExists.
+// No other call of a recipe returns that code. (GuardedWrite does, for a node that it should
+// create.)
+inline bool IsBusy(const absl::Status& status) { return absl::IsAlreadyExists(status); }
 
 }  // namespace zkrecipes
 

@@ -16,7 +16,6 @@
 
 #include "zkrecipes/acquire_options.h"
 #include "zkrecipes/awaitable.h"
-#include "zkrecipes/busy.h"
 #include "zkrecipes/client.h"
 #include "zkrecipes/contenders.h"
 #include "zkrecipes/duration.h"

@@ -22,7 +22,7 @@
 #include "verification/checker/event.h"
 #include "verification/workload/recorder.h"
 #include "verification/workload/resource.h"
-#include "zkrecipes/busy.h"
+#include "zkrecipes/acquire_options.h"
 #include "zkrecipes/client.h"
 #include "zkrecipes/lease.h"
 #include "zkrecipes/wait_options.h"
