@@ -193,7 +193,7 @@ TEST(Guard, ReapsOrphansAllTheTimeAsTheFirstProcessOfAContainer) {
   ASSERT_NE(init, 0);
   const auto zombies = [&] {
     return std::ranges::count_if(zkr::supervisor::ListProcesses(),
-                                 [&](const auto& p) { return p.parent == init && p.zombie; });
+                                 [&](const auto& p) { return p.parent == init && p.IsZombie(); });
   };
   // As `docker exec` does: into the namespace, where the process's orphans are PID 1's.
   const std::string orphan = "(sh -c \"echo $$ >" + (dir / "orphan") + "; exec sleep 0.1\" &)";

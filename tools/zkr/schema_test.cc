@@ -100,7 +100,10 @@ TEST(Schema, IsWhatDoctorPrints) {
   EXPECT_EQ(wrong(doctor::Healthy()), "");
   doctor::Facts facts = doctor::Healthy();
   facts.contenders = {Known(), ContenderInfo{.holds = true, .node = "x"}};
-  facts.machine = {"db7", {{4711, {"zkr", 'S', 4712}}, {4712, {"java", 'T'}}}};
+  facts.machine = {"db7",
+                   {{4711, 1, 4711, 'S', "zkr"},
+                    {4712, 4711, 4711, 'S', "lock-runner"},
+                    {4713, 4712, 4713, 'T', "java"}}};
   facts.servers[0].connections = {{7, {"10.0.0.7:999", absl::Seconds(10), absl::Seconds(1)}}};
   facts.servers[2] = {.name = "zk3:2181", .trouble = "Connection refused"};
   facts.epoch = 0;

@@ -112,19 +112,25 @@ bool IsHere(const Facts& facts, const OwnerInfo& owner) {
   return owner.pid > 0 && owner.host == facts.machine.host;
 }
 
-const ThisMachine::Process* ProcessOf(const Facts& facts, const OwnerInfo& owner) {
-  const auto found = facts.machine.processes.find(owner.pid);
-  const bool here = found != facts.machine.processes.end() && IsHere(facts, owner);
-  return here ? &found->second : nullptr;
+Processes ProcessesOf(const Facts& facts, const OwnerInfo& owner) {
+  const std::vector<supervisor::ProcessInfo>& all = facts.machine.processes;
+  const auto find = [&all](std::int64_t pid) {
+    const auto found = std::ranges::find(all, pid, &supervisor::ProcessInfo::pid);
+    return found == all.end() ? nullptr : &*found;
+  };
+  Processes of;
+  if (!IsHere(facts, owner) || (of.owner = find(owner.pid)) == nullptr) return of;
+  for (const pid_t pid : supervisor::Descendants(all, of.owner->pid)) {
+    // CMD is the child of its runner.
+    const supervisor::ProcessInfo* const child = find(pid);
+    const supervisor::ProcessInfo* const parent = find(child->parent);
+    if (parent != nullptr && parent->name == "lock-runner") of.command = child;
+  }
+  return of;
 }
 
-const ThisMachine::Process* CommandOf(const Facts& facts, const ThisMachine::Process& zkr) {
-  const auto found = facts.machine.processes.find(zkr.command);
-  return zkr.command == 0 || found == facts.machine.processes.end() ? nullptr : &found->second;
-}
-
-bool IsStopped(const ThisMachine::Process& process) {
-  return process.state == 'T' || process.state == 't';
+bool IsStopped(const supervisor::ProcessInfo* process) {
+  return process != nullptr && (process->state == 'T' || process->state == 't');
 }
 
 const char* Word(Life::State state) {
@@ -132,15 +138,11 @@ const char* Word(Life::State state) {
   return kWords[static_cast<int>(state)];
 }
 
-const char* ProcessWord(const ThisMachine::Process& process) {
-  if (IsStopped(process)) return "is stopped";
+const char* Word(const supervisor::ProcessInfo& process) {
+  if (IsStopped(&process)) return "is stopped";
   if (process.state == 'D') return "waits for a disk or the kernel";
-  if (process.state == 'Z' || process.state == 'X') return "is dead";
+  if (process.IsZombie()) return "is dead";
   return process.state == '?' ? "is in an unknown state" : "runs";
-}
-
-const char* Word(Finding::Sure sure) {
-  return sure == Finding::Sure::kCertain ? "certain" : "likely";
 }
 
 std::optional<std::int64_t> HighestZxid(const Facts& facts) {

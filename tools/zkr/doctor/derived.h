@@ -15,12 +15,14 @@
 
 namespace zkrecipes::zkr::doctor {
 
+inline constexpr char kCertain[] = "certain";
+// What was seen also has a harmless cause, which the finding names.
+inline constexpr char kLikely[] = "likely";
+
 // One thing that needs an operator. Texts that others have written are made printable, and bounded,
 // before they get in here; those of the command line are shown as they are.
 struct Finding {
-  // Likely: what was seen also has a harmless cause, which `seen` names.
-  enum class Sure { kCertain, kLikely };
-  Sure sure = Sure::kCertain;
+  const char* sure = kCertain;
   std::string what = {};   // a word for programs: "server-unreachable"
   std::string about = {};  // the server, path or node
   std::string seen = {};   // a sentence, without its end
@@ -85,16 +87,18 @@ bool CanBeBroken(const Facts& facts, const ContenderInfo& contender);
 // Whether `owner` names this machine as its host.
 bool IsHere(const Facts& facts, const OwnerInfo& owner);
 
-// The process of this machine that `owner` names; nullptr: it names none, or that process is gone.
-const ThisMachine::Process* ProcessOf(const Facts& facts, const OwnerInfo& owner);
-// CMD's, of a zkr; nullptr: none was seen.
-const ThisMachine::Process* CommandOf(const Facts& facts, const ThisMachine::Process& zkr);
-bool IsStopped(const ThisMachine::Process& process);
+// The processes of this machine that `owner` names, and, if that is a zkr, its CMD's. nullptr: none
+// is named, or seen.
+struct Processes {
+  const supervisor::ProcessInfo* owner = nullptr;
+  const supervisor::ProcessInfo* command = nullptr;
+};
+Processes ProcessesOf(const Facts& facts, const OwnerInfo& owner);
+bool IsStopped(const supervisor::ProcessInfo* process);  // nullptr: no
 
-// Words for people and programs: "cut-off"; "is stopped", as ps shows the process; "certain".
+// Words for people and programs: "cut-off"; "is stopped", as ps shows the process.
 const char* Word(Life::State state);
-const char* ProcessWord(const ThisMachine::Process& process);
-const char* Word(Finding::Sure sure);
+const char* Word(const supervisor::ProcessInfo& process);
 
 // The highest one of the servers that grant sessions.
 std::optional<std::int64_t> HighestZxid(const Facts& facts);

@@ -4,14 +4,12 @@
 
 #include <algorithm>
 #include <string>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 
 #include "lib/zk/seam/server_list.h"
 #include "tools/zkr/commands/client.h"
-#include "tools/zkr/doctor/collect.h"
 #include "tools/zkr/doctor/derived.h"
 
 namespace zkrecipes::zkr::doctor {
@@ -68,11 +66,10 @@ int RunDoctor(const commands::GlobalFlags& global, const DoctorFlags& flags) {
   for (const std::string& user : global.users) {
     facts.users.push_back(user.substr(0, user.find(':')));
   }
-  auto probed = ProbeServers(global, *list);
-  if (!probed.ok()) return Refuse(probed.status());
-  facts.servers = std::move(probed->servers);
+  const auto clients = ProbeServers(global, *list, facts);
+  if (!clients.ok()) return Refuse(clients.status());
   // Where no server grants a session the servers are reported all the same.
-  const absl::Status read = Read(global, path, probed->clients, facts);
+  const absl::Status read = Read(global, path, *clients, facts);
   const Findings findings = Diagnose(facts);
   if (!Print(global.json ? ReportJson(facts, findings) : ReportText(facts, findings))) {
     return kInternal;

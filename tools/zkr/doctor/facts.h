@@ -5,19 +5,27 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 
+#include "lib/zk/seam/server_list.h"
 #include "lib/zk/seam/types.h"
+#include "tools/zkr/commands/commands.h"
+#include "tools/zkr/supervisor/process.h"
+#include "zkrecipes/client.h"
 #include "zkrecipes/contenders.h"
 #include "zkrecipes/fencing_pass.h"
 
 namespace zkrecipes::zkr::doctor {
 
-// The facts that `zkr doctor` has collected, not judged yet. nullopt: not known.
+// The facts that `zkr doctor` collects, not judged yet, and how it does. nullopt: not known.
 
 // From a server's own words: srvr, and conf and mntr where the server is open to them.
 struct ServerWords {
@@ -65,16 +73,10 @@ struct PathFacts {
 };
 constexpr std::size_t kMostAcls = 100;
 
-// This machine, and those of its processes that the path's owners name by host and pid, and the
-// CMD of each that is a zkr.
 struct ThisMachine {
   std::string host = {};  // as owners write it; empty: not read
-  struct Process {
-    std::string name = {};     // empty: /proc does not show it
-    char state = '?';          // as ps shows it
-    std::int64_t command = 0;  // CMD's pid; 0: none was seen
-  };
-  std::map<std::int64_t, Process> processes = {};  // by pid; one that has ended is not in it
+  // Those of /proc, and owners that it does not show though they have not ended.
+  std::vector<supervisor::ProcessInfo> processes = {};
 };
 
 // A contender that one server shows and another does not, though that one has applied later writes.
@@ -99,6 +101,50 @@ struct Facts {
   bool epoch_denied = false;               // by its ACL
   std::optional<FencingPass> seen = {};    // --seen: token and epoch
 };
+
+// ---- How they are collected ---------------------------------------------------------------------
+
+// By the server's name: a client whose session is with that server alone.
+using Clients = std::map<std::string, std::shared_ptr<Client>>;
+
+// Asks each server by itself, all at the same time: for a session, by TLS where `flags` say so, and
+// otherwise also srvr, conf, mntr and cons. By TLS the words stay unknown.
+// A name with several addresses of a family is as many servers. Blocks for about a second if a
+// server is silent or a name does not resolve, and never more than ten times as long.
+// Returns the clients of those that grant a session. InvalidArgument: the flags are such that no
+// client takes them.
+absl::StatusOr<Clients> ProbeServers(const commands::GlobalFlags& flags, const zk::ServerList& list,
+                                     Facts& facts);
+
+// Of one listed name's addresses, if they are of both families, those of the family of which more
+// grant sessions (IPv4 if as many do): the others are the same servers once more, or dead where the
+// servers listen on one family only. Pure.
+std::vector<ServerFacts> OfOneFamily(std::vector<ServerFacts> of_a_name);
+
+// Adds what the client's server shows of the epoch and, unless it is empty, of `path`: its queue
+// and ACLs. What the ACLs do not show is no error.
+// Blocks for some round trips. Errors: those of ListContenders.
+absl::Status ReadTree(Client& client, const std::string& path, Facts& facts);
+
+// Which contenders of `path` some of the servers show and others do not, though these have applied
+// later writes: each is asked by its client, behind a committed write. A queue that moves is no
+// disagreement: what is missing was shown before and after. Servers that do not answer are left
+// out.
+std::vector<Disagreement> CompareServers(const Clients& clients, const std::string& path);
+
+// Finds the disagreements of three such rounds, by server: `then` was asked when all of `before`
+// had answered, and `after` likewise. Pure.
+using ServersShow = std::map<std::string, std::set<std::string>>;
+std::vector<Disagreement> Disagreements(const ServersShow& before, const ServersShow& then,
+                                        const ServersShow& after);
+
+// What the answers to srvr, conf and mntr say, one below the other, as servers from 3.4 on give
+// them. Pure. What is not understood stays unknown.
+ServerWords WordsIn(absl::string_view answers);
+
+// How long each session has been silent, by the server's own clock: `own_session` has just been
+// answered. nullopt if it is not among them: the server is not open to cons.
+std::optional<Connections> ReadCons(absl::string_view answer, std::int64_t own_session);
 
 }  // namespace zkrecipes::zkr::doctor
 

@@ -3,6 +3,7 @@
 #ifndef ZKRECIPES_TOOLS_ZKR_DOCTOR_FACTS_FIXTURE_H_
 #define ZKRECIPES_TOOLS_ZKR_DOCTOR_FACTS_FIXTURE_H_
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <utility>
@@ -55,20 +56,26 @@ inline std::vector<std::string> Summary(const Findings& findings) {
   return lines;
 }
 
-// A mess, or what looks like one, and what the doctor finds.
+// A mess, or what looks like one: what is changed, one after another, and what the doctor finds.
+using Change = std::function<void(Facts&)>;
 struct Mess {
-  Mess(const char* w, std::vector<std::string> f, std::function<void(Facts&)> c)
-      : what(w), found(std::move(f)), change(std::move(c)) {}
+  template <typename... Changes>
+  Mess(const char* w, std::vector<std::string> f, Changes... c)
+      : what(w), found(std::move(f)), changes{c...} {}
 
   const char* what;
   std::vector<std::string> found;
-  std::function<void(Facts&)> change;
+  std::vector<Change> changes;
 };
+
+inline Change EachServer(const std::function<void(ServerFacts&)>& change) {
+  return [change](Facts& f) { std::ranges::for_each(f.servers, change); };
+}
 
 inline void Try(const std::vector<Mess>& cases) {
   for (const Mess& c : cases) {
     Facts facts = Healthy();
-    c.change(facts);
+    for (const Change& change : c.changes) change(facts);
     EXPECT_EQ(Summary(Diagnose(facts)), c.found) << c.what;
   }
 }

@@ -20,7 +20,6 @@
 namespace zkrecipes::zkr::doctor {
 namespace {
 
-using enum Finding::Sure;
 using Names = std::vector<std::string>;
 
 // ---- The queue ---------------------------------------------------------------------------------
@@ -75,24 +74,20 @@ void JudgeOrphans(const Facts& facts, const PathFacts& path, Findings& found) {
 void JudgeProcesses(const Facts& facts, const PathFacts& path, Findings& found) {
   Names gone;
   for (const ContenderInfo& c : facts.contenders) {
-    if (!IsHere(facts, c.owner)) continue;
-    const ThisMachine::Process* const process = ProcessOf(facts, c.owner);
-    if (process == nullptr) gone.push_back(absl::StrCat(c.node, " (pid ", c.owner.pid, ")"));
-    // A waiter that is stopped holds up those behind it only when its turn comes.
-    if (process == nullptr || !c.holds) continue;
     const auto pid = c.owner.pid;
-    const ThisMachine::Process* const command = CommandOf(facts, *process);
-    const bool itself = IsStopped(*process);
-    if (!itself && (command == nullptr || !IsStopped(*command))) continue;
+    const auto [owner, command] = ProcessesOf(facts, c.owner);
+    if (IsHere(facts, c.owner) && !owner) gone.push_back(absl::StrCat(c.node, " (pid ", pid, ")"));
+    const bool itself = IsStopped(owner);
+    // A waiter that is stopped holds up those behind it only when its turn comes.
+    if (!c.holds || (!itself && !IsStopped(command))) continue;
     found.push_back(
         {kLikely, "holder-stopped", path.path,
-         absl::StrCat(
-             "the holder names process ", pid, ", and ",
-             itself ? "that process" : absl::StrCat("its command, ", process->command, ","),
-             " of this machine (", Printable(itself ? process->name : command->name),
-             ") is stopped: it does no work, and the lock is not free before ",
-             itself ? "its session ends" : "it goes on",
-             "; a process of a container may have the same number"),
+         absl::StrCat("the holder names process ", pid, ", and ",
+                      itself ? "that process" : absl::StrCat("its command, ", command->pid, ","),
+                      " of this machine (", Printable((itself ? owner : command)->name),
+                      ") is stopped: it does no work, and the lock is not free before ",
+                      itself ? "its session ends" : "it goes on",
+                      "; a process of a container may have the same number"),
          absl::StrCat("kill -CONT ", pid, " lets it go on; kill -TERM ", pid, "; kill -CONT ", pid,
                       " ends it gently")});
   }
@@ -110,9 +105,8 @@ void JudgeProcesses(const Facts& facts, const PathFacts& path, Findings& found) 
 void JudgeSilence(const Facts& facts, const PathFacts& path, Findings& found) {
   for (const ContenderInfo& c : facts.contenders) {
     const Life life = LifeOf(facts, c);
-    const ThisMachine::Process* const process = ProcessOf(facts, c.owner);
     const bool silent = life.state == Life::State::kSilent || life.state == Life::State::kCutOff;
-    if (!c.holds || !silent || (process != nullptr && IsStopped(*process))) continue;
+    if (!c.holds || !silent || IsStopped(ProcessesOf(facts, c.owner).owner)) continue;
     const std::string since =
         life.connection ? absl::StrCat("has not been heard of for ", Short(life.connection->silent),
                                        " of ", Short(life.connection->timeout))

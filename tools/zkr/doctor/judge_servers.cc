@@ -19,8 +19,6 @@
 namespace zkrecipes::zkr::doctor {
 namespace {
 
-using enum Finding::Sure;
-
 constexpr char kSession[] = "session timeout";
 constexpr std::ptrdiff_t kMostNamed = 5;
 

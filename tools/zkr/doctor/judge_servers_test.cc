@@ -10,7 +10,6 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "tools/zkr/doctor/collect.h"
 #include "tools/zkr/doctor/facts_fixture.h"
 
 namespace zkrecipes::zkr::doctor {
@@ -19,55 +18,52 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
+constexpr auto kUnknown = std::nullopt;
 void Kill(ServerFacts& server) { server = {.name = server.name, .trouble = "Connection refused"}; }
+
+Change Killed(std::size_t i) {
+  return [=](Facts& f) { Kill(f.servers[i]); };
+}
+Change Mode(std::size_t i, const char* mode) {
+  return [=](Facts& f) { f.servers[i].words.mode = mode; };
+}
+Change Granted(std::size_t i, std::optional<absl::Duration> timeout) {
+  return [=](Facts& f) { f.servers[i].granted = timeout; };
+}
+// As the leader says.
+Change Voters(int voters, int in_sync) {
+  return [=](Facts& f) {
+    f.servers[1].words.voters = voters;
+    f.servers[1].words.in_sync = in_sync;
+  };
+}
+Change OnlyFirst(std::size_t servers) {
+  return [=](Facts& f) { f.servers.resize(servers); };
+}
 
 TEST(Diagnose, FindsNothingInAHealthyEnsembleAndQueueThoughTheirAclIsTheDefault) {
   EXPECT_THAT(Summary(Diagnose(Healthy())), IsEmpty());
 }
 
 TEST(JudgeServers, FindsWhatIsWrongWithServers) {
+  const Change twice = [](Facts& f) { f.servers.push_back(f.servers[1]); };
+  const Change short_tick = [](Facts& f) { f.servers[0].words.tick = absl::Seconds(1); };
+  const Change disagree = [](Facts& f) { f.disagreements = {{kFirst, "zk1:2181", "zk3:2181"}}; };
+  const std::string several = "several-ensembles servers", dead = "server-unreachable zk1:2181";
   Try({
-      Mess("a dead one", {"server-unreachable zk1:2181"}, [](Facts& f) { Kill(f.servers[0]); }),
-      Mess("one without a quorum", {"server-refuses-sessions zk3:2181"},
-           [](Facts& f) {
-             f.servers[2].granted.reset();
-             f.servers[2].words = {};
-           }),
-      Mess("two leaders", {"several-ensembles servers"},
-           [](Facts& f) { f.servers[0].words.mode = "leader"; }),
-      Mess("one that stands alone beside others", {"several-ensembles servers"},
-           [](Facts& f) { f.servers[0].words.mode = "standalone"; }),
-      Mess("one that stands alone, beside a dead one", {"server-unreachable zk2:2181"},
-           [](Facts& f) {
-             f.servers.resize(2);
-             f.servers[0].words.mode = "standalone";
-             Kill(f.servers[1]);
-           }),
-      Mess("one listed twice", {}, [](Facts& f) { f.servers.push_back(f.servers[1]); }),
-      Mess("another timeout", {"timeouts-differ servers"},
-           [](Facts& f) { f.servers[0].granted = absl::Seconds(12); }),
-      Mess("other settings that grant the same", {},
-           [](Facts& f) { f.servers[0].words.tick = absl::Seconds(1); }),
-      Mess("an observer", {}, [](Facts& f) { f.servers[0].words.mode = "observer"; }),
-      Mess("closed to all words", {},
-           [](Facts& f) {
-             for (ServerFacts& server : f.servers) server.words = {};
-           }),
-      Mess("voters that are not in the list", {"voters-missing zk2:2181"},
-           [](Facts& f) {
-             f.servers[1].words.voters = 5;
-             f.servers[1].words.in_sync = 4;
-           }),
-      Mess("a voter that is in the list", {"server-unreachable zk1:2181"},
-           [](Facts& f) {
-             Kill(f.servers[0]);
-             f.servers[1].words.voters = 3;
-             f.servers[1].words.in_sync = 2;
-           }),
-      Mess("servers that show different queues", {"servers-disagree zk3:2181"},
-           [](Facts& f) {
-             f.disagreements = {{kFirst, "zk1:2181", "zk3:2181"}};
-           }),
+      {"a dead one", {dead}, Killed(0)},
+      {"one without a quorum", {"server-refuses-sessions zk3:2181"}, Granted(2, kUnknown)},
+      {"two leaders", {several}, Mode(0, "leader")},
+      {"one that stands alone beside others", {several}, Mode(0, "standalone")},
+      {"beside a dead one", {dead}, OnlyFirst(2), Mode(1, "standalone"), Killed(0)},
+      {"one listed twice", {}, twice},
+      {"another timeout", {"timeouts-differ servers"}, Granted(0, absl::Seconds(12))},
+      {"other settings that grant the same", {}, short_tick},
+      {"an observer", {}, Mode(0, "observer")},
+      {"closed to all words", {}, EachServer([](ServerFacts& s) { s.words = {}; })},
+      {"voters that are not in the list", {"voters-missing zk2:2181"}, Voters(5, 4)},
+      {"a voter that is in the list", {dead}, Killed(0), Voters(3, 2)},
+      {"servers that show different queues", {"servers-disagree zk3:2181"}, disagree},
   });
 }
 
@@ -107,10 +103,10 @@ TEST(JudgeServers, SaysHowSureItIsAndWhatToDoAndNeverToDeleteData) {
   facts.disagreements = {{"\x1b[2J" + std::string(4096, 'v'), "zk1:2181", "zk3:2181"}};
   const Findings found = Diagnose(facts);
   ASSERT_EQ(found.size(), 2u);
-  EXPECT_EQ(found[0].sure, Finding::Sure::kLikely);
+  EXPECT_EQ(found[0].sure, kLikely);
   EXPECT_THAT(found[0].seen, HasSubstr("Connection refused"));
   EXPECT_THAT(found[0].todo, HasSubstr("2 of 3 listed serve"));
-  EXPECT_EQ(found[1].sure, Finding::Sure::kCertain);
+  EXPECT_EQ(found[1].sure, kCertain);
   EXPECT_THAT(found[1].seen, HasSubstr("\\x1b[2J"));
   EXPECT_LT(found[1].seen.size(), 500u);
   EXPECT_THAT(found[1].todo, HasSubstr("trust no lock meanwhile"));
@@ -130,67 +126,62 @@ TEST(Disagreements, AreOfWhatWasShownBeforeAndAfter) {
   EXPECT_THAT(Disagreements(all, {{"a", {"1", "2"}}}, all), IsEmpty()) << "b did not answer";
 }
 
-void AskFor(Facts& facts, absl::Duration asked, absl::Duration granted) {
-  facts.asked = asked;
-  for (ServerFacts& server : facts.servers) server.granted = granted;
+Change Asked(int asked, int granted) {
+  return [=](Facts& f) {
+    f.asked = absl::Seconds(asked);
+    for (ServerFacts& server : f.servers) server.granted = absl::Seconds(granted);
+  };
 }
 
 TEST(JudgeTimeouts, FindsWhatIsWrongWithTheTimeout) {
+  const Change no_conf = EachServer([](ServerFacts& s) { s.words = {.mode = s.words.mode}; });
+  const Change alone = [](Facts& f) { f.servers[0].words = {"standalone", absl::Seconds(2), 9}; };
+  const std::string clamped = "timeout-clamped session timeout",
+                    below_sync = "timeout-below-sync-limit session timeout",
+                    below_ticks = "timeout-below-two-ticks session timeout";
   Try({
-      Mess("clamped up",
-           {"timeout-clamped session timeout", "timeout-below-sync-limit session timeout"},
-           [](Facts& f) { AskFor(f, absl::Seconds(1), absl::Seconds(4)); }),
-      Mess("clamped down", {"timeout-clamped session timeout"},
-           [](Facts& f) { AskFor(f, absl::Seconds(99), absl::Seconds(40)); }),
-      Mess("just the limit", {}, [](Facts& f) { AskFor(f, absl::Seconds(10), absl::Seconds(10)); }),
-      Mess("below the limit", {"timeout-below-sync-limit session timeout"},
-           [](Facts& f) { AskFor(f, absl::Seconds(9), absl::Seconds(9)); }),
-      Mess("below two ticks, by minSessionTimeout",
-           {"timeout-below-two-ticks session timeout", "timeout-below-sync-limit session timeout"},
-           [](Facts& f) { AskFor(f, absl::Seconds(3), absl::Seconds(3)); }),
-      Mess("conf closed: what cannot be known is not judged", {},
-           [](Facts& f) {
-             AskFor(f, absl::Seconds(3), absl::Seconds(3));
-             for (ServerFacts& s : f.servers) s.words = {.mode = s.words.mode};
-           }),
-      Mess("a server alone", {},
-           [](Facts& f) {
-             f.servers.resize(1);
-             f.servers[0].words = {"standalone", absl::Seconds(2), 9};
-           }),
-      Mess("no server", {}, [](Facts& f) { f.servers.clear(); }),
+      {"clamped up", {clamped, below_sync}, Asked(1, 4)},
+      {"clamped down", {clamped}, Asked(99, 40)},
+      {"just the limit", {}, Asked(10, 10)},
+      {"below the limit", {below_sync}, Asked(9, 9)},
+      {"below two ticks, by minSessionTimeout", {below_ticks, below_sync}, Asked(3, 3)},
+      {"conf closed: what cannot be known is not judged", {}, Asked(3, 3), no_conf},
+      {"a server alone", {}, OnlyFirst(1), alone},
+      {"no server", {}, OnlyFirst(0)},
   });
 }
 
-TEST(JudgeEpoch, FindsThatTheEnsembleWasSetBackByWhatAResourceHasSeen) {
-  const auto seen = [](Facts& f, int64_t token, int64_t epoch) {
+// Of an ensemble at epoch 2 and zxid 100.
+Change Seen(std::int64_t token, std::int64_t epoch) {
+  return [=](Facts& f) {
     f.epoch = 2;
     f.servers[0].words.zxid = 99;
     f.servers[1].words.zxid = 100;
     f.seen = FencingPass{.token = FencingToken(token), .epoch = epoch};
   };
+}
+
+TEST(JudgeEpoch, FindsThatTheEnsembleWasSetBackByWhatAResourceHasSeen) {
+  const Change silent = EachServer([](ServerFacts& s) { s.words.zxid = kUnknown; });
+  const Change malformed = [](Facts& f) { f.epoch_trouble = "no number"; };
+  const Change denied = [](Facts& f) { f.epoch_denied = true; };
+  const std::string set_back = "set-back ensemble",
+                    unreadable = "epoch-unreadable /zkrecipes/epoch";
   Try({
-      Mess("nothing, when nobody asks", {}, [](Facts& f) { f.epoch = 2; }),
-      Mess("a token to come", {"set-back ensemble"}, [&](Facts& f) { seen(f, 101, 2); }),
-      Mess("the last one", {}, [&](Facts& f) { seen(f, 100, 2); }),
-      Mess("one of a later epoch", {"set-back ensemble"}, [&](Facts& f) { seen(f, 1, 3); }),
-      Mess("one of before the raise", {}, [&](Facts& f) { seen(f, 101, 1); }),
-      Mess("servers that do not say", {},
-           [&](Facts& f) {
-             seen(f, 101, 2);
-             f.servers[0].words.zxid = std::nullopt;
-             f.servers[1].words.zxid = std::nullopt;
-           }),
-      Mess("a record that cannot be read", {"epoch-unreadable /zkrecipes/epoch"},
-           [](Facts& f) { f.epoch_trouble = "no number"; }),
+      {"nothing, when nobody asks", {}, [](Facts& f) { f.epoch = 2; }},
+      {"a token to come", {set_back}, Seen(101, 2)},
+      {"the last one", {}, Seen(100, 2)},
+      {"one of a later epoch", {set_back}, Seen(1, 3)},
+      {"one of before the raise", {}, Seen(101, 1)},
+      {"servers that do not say", {}, Seen(101, 2), silent},
+      {"a record that cannot be read", {unreadable}, malformed},
   });
-  Facts denied = Healthy();
-  denied.epoch_trouble = "no permission";
-  denied.epoch_denied = true;
-  EXPECT_THAT(Diagnose(denied).at(0).todo, ::testing::StartsWith("give credentials"));
   Facts facts = Healthy();
-  seen(facts, 101, 3);
+  Seen(101, 3)(facts);
   EXPECT_THAT(Diagnose(facts).at(0).todo, HasSubstr("zkr epoch --raise --above 3 "));
+  malformed(facts);
+  denied(facts);
+  EXPECT_THAT(Diagnose(facts).at(0).todo, ::testing::StartsWith("give credentials"));
 }
 
 TEST(NameSome, NamesFiveAtMostAndMakesThemPrintable) {

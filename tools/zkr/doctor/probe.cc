@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <system_error>
 #include <thread>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 
 #include "lib/base/one_shot.h"
 #include "lib/zk/loop/resolver.h"
 #include "testing/local/quorum.h"
 #include "tools/zkr/commands/client.h"
-#include "tools/zkr/doctor/collect.h"
+#include "tools/zkr/doctor/facts.h"
 
 namespace zkrecipes::zkr::doctor {
 namespace {
@@ -43,10 +48,8 @@ void Connect(commands::GlobalFlags flags, Probe& probe) {
 
 void AskWords(Probe& probe, const std::string& srvr) {
   ServerFacts& facts = probe.facts;
-  ReadSrvr(srvr, facts.words);
   // One that is closed to a word says so, which reads as nothing.
-  ReadConf(Ask(probe, "conf"), facts.words);
-  ReadMntr(Ask(probe, "mntr"), facts.words);
+  facts.words = WordsIn(absl::StrCat(srvr, "\n", Ask(probe, "conf"), "\n", Ask(probe, "mntr")));
   // The session has just been answered, and shows in cons what the server's clock says now.
   if (probe.client.ok()) {
     facts.connections = ReadCons(Ask(probe, "cons"), (*probe.client)->session_id());
@@ -73,8 +76,9 @@ void Examine(const commands::GlobalFlags& flags, Probe& probe) {
   if (!srvr.ok() && !facts.reachable) facts.trouble = std::string(srvr.status().message());
   if (!srvr.ok()) return;
   if (!probe.client.ok()) {
-    facts.trouble = ServesNobody(*srvr) ? "it is not in the quorum"
-                                        : std::string(probe.client.status().message());
+    facts.trouble = absl::StrContains(*srvr, "not currently serving requests")
+                        ? "it is not in the quorum"
+                        : std::string(probe.client.status().message());
   }
   AskWords(probe, *srvr);
 }
@@ -130,8 +134,8 @@ std::vector<ServerFacts> OfOneFamily(std::vector<ServerFacts> of_a_name) {
   return of_a_name;
 }
 
-absl::StatusOr<Probed> ProbeServers(const commands::GlobalFlags& flags,
-                                    const zk::ServerList& list) {
+absl::StatusOr<Clients> ProbeServers(const commands::GlobalFlags& flags, const zk::ServerList& list,
+                                     Facts& facts) {
   std::vector<std::pair<zk::ServerAddress, std::vector<Probe>>> resolved;
   // Names first: only then is the number of servers known.
   for (const zk::ServerAddress& server : list.servers) resolved.push_back({server, {}});
@@ -141,21 +145,100 @@ absl::StatusOr<Probed> ProbeServers(const commands::GlobalFlags& flags,
     for (Probe& probe : found) probes.push_back(&probe);
   }
   ForEachAtOnce(probes, [&flags](Probe* probe) { Examine(flags, *probe); });
-  Probed probed;
+  Clients granting, kept;
   for (auto& [server, found] : resolved) {
     std::vector<ServerFacts> of_a_name;
-    Clients clients;
     for (Probe& probe : found) {
       if (absl::IsInvalidArgument(probe.client.status())) return probe.client.status();
-      if (probe.client.ok()) clients[probe.facts.name] = *probe.client;
+      if (probe.client.ok()) granting[probe.facts.name] = *probe.client;
       of_a_name.push_back(std::move(probe.facts));
     }
-    for (ServerFacts& kept : OfOneFamily(std::move(of_a_name))) {
-      probed.clients.insert(clients.extract(kept.name));
-      probed.servers.push_back(std::move(kept));
+    for (ServerFacts& one : OfOneFamily(std::move(of_a_name))) {
+      kept.insert(granting.extract(one.name));
+      facts.servers.push_back(std::move(one));
     }
   }
-  return probed;
+  return kept;
+}
+
+// ---- What servers say ---------------------------------------------------------------------------
+
+namespace {
+
+// A longer tick, or more of them, is no setting but noise.
+constexpr int kHighest = 1 << 30;
+
+// The rest of the line that begins with `key`.
+std::optional<std::string> ValueOf(absl::string_view answer, absl::string_view key) {
+  for (absl::string_view line : absl::StrSplit(answer, '\n')) {
+    if (absl::ConsumePrefix(&line, key)) return std::string(absl::StripAsciiWhitespace(line));
+  }
+  return std::nullopt;
+}
+
+std::optional<int> NumberOf(absl::string_view answer, absl::string_view key, int least = 1) {
+  int number = 0;
+  const auto text = ValueOf(answer, key);
+  // A server's answer is a stranger's text: what is no plausible number stays unknown.
+  const bool number_is_good = text && absl::SimpleAtoi(*text, &number) && number >= least;
+  return number_is_good && number <= kHighest ? std::optional(number) : std::nullopt;
+}
+
+// The digits behind `key` in a line of cons.
+std::optional<std::int64_t> FieldOf(absl::string_view line, absl::string_view key) {
+  const std::size_t at = line.find(key);
+  if (at == absl::string_view::npos) return std::nullopt;
+  line.remove_prefix(at + key.size());
+  const absl::string_view digits = line.substr(0, line.find_first_of(",)"));
+  std::int64_t number = 0;
+  std::uint64_t session = 0;
+  // Times and timeouts are decimal, sessions hexadecimal with 0x.
+  if (absl::SimpleAtoi(digits, &number)) return number;
+  if (!absl::SimpleHexAtoi(digits, &session)) return std::nullopt;
+  return static_cast<std::int64_t>(session);
+}
+
+}  // namespace
+
+ServerWords WordsIn(absl::string_view answers) {
+  ServerWords words;
+  std::int64_t zxid = 0;
+  const auto text = ValueOf(answers, "Zxid: ");
+  if (text && absl::SimpleHexAtoi(*text, &zxid) && zxid >= 0) words.zxid = zxid;
+  if (const auto mode = ValueOf(answers, "Mode: ")) words.mode = absl::AsciiStrToLower(*mode);
+  if (const auto tick = NumberOf(answers, "tickTime=")) words.tick = absl::Milliseconds(*tick);
+  words.sync_limit = NumberOf(answers, "syncLimit=");
+  words.voters = NumberOf(answers, "zk_quorum_size\t");
+  // It does not count itself.
+  const auto followers = NumberOf(answers, "zk_synced_followers\t", /*least=*/0);
+  if (followers) words.in_sync = *followers + 1;
+  return words;
+}
+
+std::optional<Connections> ReadCons(absl::string_view answer, std::int64_t own_session) {
+  Connections found;
+  std::map<std::int64_t, std::int64_t> answered_ms;
+  for (absl::string_view line : absl::StrSplit(answer, '\n')) {
+    const auto session = FieldOf(line, ",sid=");
+    const auto answered = FieldOf(line, ",lresp=");
+    if (!session || !answered) continue;
+    line = absl::StripLeadingAsciiWhitespace(line);
+    absl::ConsumePrefix(&line, "/");
+    answered_ms[*session] = *answered;
+    found[*session] = {std::string(line.substr(0, line.find("]("))),
+                       absl::Milliseconds(FieldOf(line, ",to=").value_or(0)),
+                       {}};
+    std::string& from = found[*session].from;
+    from = from.substr(0, from.rfind('['));
+  }
+  // Without a session that was answered just now the server's clock is not known, nor how long ago
+  // a time is.
+  if (!answered_ms.contains(own_session)) return std::nullopt;
+  for (auto& [session, connection] : found) {
+    const std::int64_t ago = answered_ms[own_session] - answered_ms[session];
+    connection.silent = std::max(absl::ZeroDuration(), absl::Milliseconds(ago));
+  }
+  return found;
 }
 
 }  // namespace zkrecipes::zkr::doctor

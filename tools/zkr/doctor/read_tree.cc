@@ -14,7 +14,7 @@
 #include "lib/session/epoch_record.h"
 #include "lib/zk/seam/path.h"
 #include "tools/zkr/commands/client.h"
-#include "tools/zkr/doctor/collect.h"
+#include "tools/zkr/doctor/facts.h"
 #include "tools/zkr/supervisor/process.h"
 
 namespace zkrecipes::zkr::doctor {
@@ -61,37 +61,16 @@ absl::Status ReadEpoch(Client& client, Facts& facts) {
   return told ? absl::OkStatus() : epoch.status();
 }
 
-ThisMachine::Process ReadProcess(pid_t pid) {
-  const std::string line = supervisor::ReadWhole(absl::StrCat("/proc/", pid, "/stat"));
-  const std::size_t begin = line.find('(');
-  const std::size_t end = line.rfind(") ");  // a name may have brackets
-  if (begin == std::string::npos || end == std::string::npos || end + 2 >= line.size()) return {};
-  return {line.substr(begin + 1, end - begin - 1), line[end + 2]};
-}
-
-// Of a zkr that is a process of this machine: CMD is the child of its runner. 0: there is none.
-pid_t CommandOf(const std::vector<supervisor::ProcessInfo>& all, pid_t zkr) {
-  const std::vector<pid_t> below = supervisor::Descendants(all, zkr);
-  const auto found = std::ranges::find_if(all, [&](const supervisor::ProcessInfo& info) {
-    return std::ranges::count(below, info.pid) > 0 &&
-           ReadProcess(info.parent).name == "lock-runner";
-  });
-  return found == all.end() ? 0 : found->pid;
-}
-
-// The processes of this machine that these owners name, as far as they have not ended.
-ThisMachine ReadOwners(const std::vector<ContenderInfo>& contenders) {
-  ThisMachine machine{.host = queue::listing::ThisOwner("").host};
-  const std::vector<supervisor::ProcessInfo> all = supervisor::ListProcesses();
+ThisMachine ReadMachine(const std::vector<ContenderInfo>& contenders) {
+  ThisMachine machine{queue::listing::ThisOwner("").host, supervisor::ListProcesses()};
   for (const ContenderInfo& c : contenders) {
     const auto pid = static_cast<pid_t>(c.owner.pid);
     if (pid <= 0 || pid != c.owner.pid || c.owner.host != machine.host) continue;
+    const bool shown =
+        std::ranges::count(machine.processes, pid, &supervisor::ProcessInfo::pid) > 0;
     // Unlike /proc, which may hide other users' processes, this tells "gone" from "not shown".
-    if (kill(pid, 0) != 0 && errno == ESRCH) continue;
-    const pid_t command = CommandOf(all, pid);
-    if (command != 0) machine.processes[command] = ReadProcess(command);
-    machine.processes[pid] = ReadProcess(pid);
-    machine.processes[pid].command = command;
+    const bool gone = kill(pid, 0) != 0 && errno == ESRCH;
+    if (!shown && !gone) machine.processes.push_back({.pid = pid});
   }
   return machine;
 }
@@ -128,7 +107,7 @@ absl::Status ReadTree(Client& client, const std::string& path, Facts& facts) {
   if (!contenders.ok()) return contenders.status();
   found.listed = true;
   facts.contenders = *std::move(contenders);
-  facts.machine = ReadOwners(facts.contenders);
+  facts.machine = ReadMachine(facts.contenders);
   const std::size_t count = std::min(facts.contenders.size(), kMostAcls);
   for (std::size_t i = 0; i < count; ++i) {
     const std::string& name = facts.contenders[i].node;

@@ -159,12 +159,13 @@ std::optional<ProcessInfo> ParseStat(const std::string& stat) {
   const std::size_t name_end = stat.rfind(')');
   if (name_end == std::string::npos) return std::nullopt;
   ProcessInfo info;
-  char state = 0;
-  if (std::sscanf(stat.c_str(), "%d (", &info.pid) != 1) return std::nullopt;
-  if (std::sscanf(stat.c_str() + name_end, ") %c %d %d", &state, &info.parent, &info.group) != 3) {
+  int name_begin = 0;
+  if (std::sscanf(stat.c_str(), "%d (%n", &info.pid, &name_begin) != 1) return std::nullopt;
+  if (std::sscanf(stat.c_str() + name_end, ") %c %d %d", &info.state, &info.parent, &info.group) !=
+      3) {
     return std::nullopt;
   }
-  info.zombie = state == 'Z' || state == 'X';
+  info.name = stat.substr(name_begin, name_end - name_begin);
   return info;
 }
 
@@ -207,7 +208,7 @@ bool HasSiblingInGroup(const std::vector<ProcessInfo>& processes, pid_t self) {
   }
   const pid_t group = by_pid[self].group;
   return std::any_of(processes.begin(), processes.end(), [&](const ProcessInfo& process) {
-    return process.group == group && !process.zombie && line.count(process.pid) == 0;
+    return process.group == group && !process.IsZombie() && line.count(process.pid) == 0;
   });
 }
 

@@ -57,7 +57,11 @@ struct ProcessInfo {
   pid_t pid = 0;
   pid_t parent = 0;
   pid_t group = 0;
-  bool zombie = false;  // dead, but its parent has not yet been told
+  char state = '?';  // as ps shows it
+  std::string name = {};
+
+  // Dead, but its parent has not yet been told.
+  bool IsZombie() const { return state == 'Z' || state == 'X'; }
 };
 
 // One /proc/<pid>/stat. nullopt if it is malformed; the name in it may contain anything.

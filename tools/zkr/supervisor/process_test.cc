@@ -22,7 +22,7 @@ using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
 // Pid, parent, group.
-ProcessInfo P(pid_t pid, pid_t parent, pid_t group) { return {pid, parent, group, false}; }
+ProcessInfo P(pid_t pid, pid_t parent, pid_t group) { return {pid, parent, group}; }
 
 TEST(ParseStat, ReadsPastANameThatLooksLikeTheRest) {
   const auto info = ParseStat("77 (a) R 1 (b)) S 5 6 7 0 -1\n");
@@ -30,10 +30,11 @@ TEST(ParseStat, ReadsPastANameThatLooksLikeTheRest) {
   EXPECT_EQ(info->pid, 77);
   EXPECT_EQ(info->parent, 5);
   EXPECT_EQ(info->group, 6);
-  EXPECT_FALSE(info->zombie);
+  EXPECT_FALSE(info->IsZombie());
+  EXPECT_EQ(info->name, "a) R 1 (b)");
 }
 
-TEST(ParseStat, KnowsTheDead) { EXPECT_TRUE(ParseStat("8 (x) Z 1 8 8")->zombie); }
+TEST(ParseStat, KnowsTheDead) { EXPECT_TRUE(ParseStat("8 (x) Z 1 8 8")->IsZombie()); }
 
 TEST(ParseStat, RefusesWhatIsNoStat) {
   EXPECT_FALSE(ParseStat("").has_value());
@@ -61,7 +62,7 @@ TEST(Siblings, AreTheOtherPartsOfAPipeline) {
 
 TEST(Siblings, DoNotCountOnceDead) {
   ProcessInfo dead = P(13, 10, 12);
-  dead.zombie = true;
+  dead.state = 'Z';
   EXPECT_FALSE(HasSiblingInGroup({P(10, 1, 10), P(12, 10, 12), dead}, 12));
 }
 
