@@ -183,7 +183,9 @@ TEST_P(Supervised, LeavesNoCgroupBehindThoughZkrAndGuardAreKilled) {
   auto program = StartHolding(kTree);
   const pid_t guard = DescendantOf(program->pid(), "lock-guard");
   ASSERT_NE(guard, 0);
-  // Before it has ended the runner, which removes the cgroup, and could not remove it itself.
+  // Before it has ended the runner, which removes the cgroup, and could not remove it itself. A zkr
+  // that runs would continue it.
+  program->Signal(SIGSTOP);
   kill(guard, SIGSTOP);
   program->Signal(SIGKILL);
   kill(guard, SIGKILL);

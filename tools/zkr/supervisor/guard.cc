@@ -31,12 +31,11 @@ void Guard::Main(Setup setup) {
   // CLOCK_BOOTTIME counts while the machine is suspended, as the servers' clocks do: after a
   // suspension the deadline has passed, and CMD is killed before it can do anything.
   guard.deadline_ = base::UniqueFd(timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK));
-  guard.child_signal_ = OpenSignalFd(SignalSet({SIGCHLD}));
-  guard.own_signals_ = OpenSignalFd(AskingSignals());
+  sigset_t signals = AskingSignals();
+  sigaddset(&signals, SIGCHLD);
+  guard.signals_ = OpenSignalFd(signals);
   // Without these the guard could not keep its word. Its end tells zkr so before CMD is started.
-  const bool whole =
-      guard.deadline_.valid() && guard.child_signal_.valid() && guard.own_signals_.valid();
-  if (!whole) _exit(0);
+  if (!guard.deadline_.valid() || !guard.signals_.valid()) _exit(0);
   do {
     guard.Loop();
     guard.EndTree();
@@ -48,18 +47,16 @@ void Guard::Main(Setup setup) {
 void Guard::Loop() {
   for (;;) {
     pollfd fds[] = {{setup_.to_zkr.fd(), POLLIN, 0},
-                    {child_signal_.get(), POLLIN, 0},
-                    {runner_ > 0 ? deadline_.get() : -1, POLLIN, 0},
-                    {own_signals_.get(), POLLIN, 0}};
-    poll(fds, 4, -1);
-    if (fds[3].revents != 0) TellOwnSignals();
+                    {signals_.get(), POLLIN, 0},
+                    {runner_ > 0 ? deadline_.get() : -1, POLLIN, 0}};
+    poll(fds, 3, -1);
     // A new deadline that is already waiting takes precedence over the end of the old one.
     if (fds[0].revents != 0) {
       if (!HandleMessage()) return;
       continue;
     }
     if (fds[1].revents != 0) {
-      NextSignal(child_signal_);
+      TakeSignals();
       if (RunnerIsGone()) return;
     }
     if (fds[2].revents != 0) {
@@ -146,10 +143,11 @@ bool Guard::RunnerIsGone() {
 }
 
 // The pipe takes each as a whole, or is full of others that a stopped runner has not read.
-void Guard::TellOwnSignals() {
-  for (SentSignal own; (own = NextSentSignal(own_signals_)).number != 0;) {
-    const std::int64_t packed = own.Packed();
-    if (runner_ > 0 && write(runner_guarded_.get(), &packed, sizeof(packed)) < 0) return;
+void Guard::TakeSignals() {
+  for (SentSignal got; (got = NextSentSignal(signals_)).number != 0;) {
+    const std::int64_t packed = got.Packed();
+    const bool asks = got.number != SIGCHLD && runner_ > 0;
+    if (asks && write(runner_guarded_.get(), &packed, sizeof(packed)) < 0) return;
   }
 }
 

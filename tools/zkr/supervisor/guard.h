@@ -69,16 +69,15 @@ class Guard {
   void SetDeadline(std::int64_t boot_ns);
   bool DeadlinePassed() const;
   bool RunnerIsGone();
-  void TellOwnSignals();
+  void TakeSignals();
   void EndTree();
   bool WaitsForAnotherStart();
 
   Setup setup_;
   bool zkr_is_gone_ = false;
-  pid_t runner_ = 0;             // 0: nothing runs
-  base::UniqueFd deadline_;      // timerfd
-  base::UniqueFd child_signal_;  // signalfd
-  base::UniqueFd own_signals_;   // signalfd: AskingSignals, which do nothing to the guard
+  pid_t runner_ = 0;         // 0: nothing runs
+  base::UniqueFd deadline_;  // timerfd
+  base::UniqueFd signals_;   // signalfd: SIGCHLD, and AskingSignals, which do nothing to the guard
   // Tells the runner which of these came (Relay), and by its end that the guard is gone.
   base::UniqueFd runner_guarded_;
 };
