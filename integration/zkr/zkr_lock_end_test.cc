@@ -157,6 +157,17 @@ TEST_F(ZkrHealthTest, AProbeThatHangsIsNoSuccess) {
   ExpectGivenUp("sleep 1000", "the probe gave no answer in ");
 }
 
+// By then its lock may be another's.
+TEST_F(ZkrHealthTest, AProbeOfAZkrThatIsStoppedEndsWithTheCommand) {
+  testing::LifeLine probe(dir_ / "probe");
+  auto zkr = StartLock("exec sleep 1000", {"--probe", Holding("echo up >&9; sleep 1000", probe),
+                                           "--alive-within", "12s"});
+  ASSERT_TRUE(probe.WaitFor("up"));
+  zkr->Signal(SIGSTOP);
+  EXPECT_TRUE(probe.WaitUntilCut());
+  zkr->Signal(SIGKILL);
+}
+
 TEST_F(ZkrHealthTest, ACommandWhoseProbeSucceedsRunsOn) {
   auto zkr =
       StartLock("sleep 8", {"--probe", "test -n \"$ZKR_FENCING_TOKEN\"", "--alive-within", "6s"});

@@ -2,6 +2,7 @@
 
 #include "tools/zkr/commands/health.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -9,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <system_error>
 #include <utility>
@@ -16,7 +18,9 @@
 #include "absl/strings/str_cat.h"
 
 #include "lib/base/boot_time.h"
+#include "lib/base/unique_fd.h"
 #include "tools/zkr/result.h"
+#include "tools/zkr/supervisor/diagnostic.h"
 #include "tools/zkr/supervisor/interruption.h"
 #include "tools/zkr/supervisor/process.h"
 #include "tools/zkr/supervisor/signals.h"
@@ -81,12 +85,30 @@ std::string RunOnce(const Health::Options& options, const supervisor::LossWatch&
   return absl::StrCat("failed with exit status ", WEXITSTATUS(status));
 }
 
+// CMD's parent, which lives as long as CMD's tree may. Invalid: it is not found.
+base::UniqueFd OpenRunner(pid_t zkr) {
+  const std::vector<supervisor::ProcessInfo> all = supervisor::ListProcesses();
+  const std::vector<pid_t> below = supervisor::Descendants(all, zkr);
+  const auto runner = std::ranges::find_if(all, [&](const supervisor::ProcessInfo& process) {
+    return process.name == "lock-runner" && std::ranges::count(below, process.pid) > 0;
+  });
+  return runner == all.end() ? base::UniqueFd() : supervisor::OpenProcess(runner->pid);
+}
+
+// What the probe has said by now.
+void PassOn(const base::UniqueFd& said) {
+  char text[4096];
+  for (ssize_t got = 0; (got = read(said.get(), text, sizeof(text))) > 0;) {
+    (void)supervisor::WriteAtOnce({text, static_cast<std::size_t>(got)});
+  }
+}
+
 }  // namespace
 
 int RunProbe(std::string command) {
   const sigset_t awaited = supervisor::SignalSet({SIGCHLD, SIGTERM});
   sigprocmask(SIG_BLOCK, &awaited, nullptr);
-  // CMD's descriptors are none of the probe's; stderr stays, for what it complains of.
+  // CMD's descriptors are none of the probe's.
   supervisor::DetachStandardStreams({STDIN_FILENO, STDOUT_FILENO});
   close_range(STDERR_FILENO + 1, ~0U, 0);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -94,9 +116,14 @@ int RunProbe(std::string command) {
   const pid_t zkr = getppid();
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   supervisor::NameThisProcess(kProbeName);
-  const pid_t shell = fork();
+  const base::UniqueFd signals = supervisor::OpenSignalFd(awaited), runner = OpenRunner(zkr);
+  // A full stderr must not keep the probe.
+  supervisor::Pipe said = supervisor::ClosingPipe();
+  fcntl(said.read_end.get(), F_SETFL, O_NONBLOCK);
+  const pid_t shell = signals.valid() && said.read_end.valid() ? fork() : -1;
   if (shell == 0) {
     setpgid(0, 0);  // `kill 0` in a probe is not for the process that judges it
+    dup2(said.write_end.get(), STDERR_FILENO);
     const sigset_t none = supervisor::SignalSet({});
     sigprocmask(SIG_SETMASK, &none, nullptr);
     execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
@@ -104,14 +131,20 @@ int RunProbe(std::string command) {
   }
   int status = shell > 0 ? SIGTERM : kExhausted << 8;  // of a shell that has not ended: no success
   for (bool ended = shell < 0; !ended && getppid() == zkr;) {
-    // SIGTERM: it has taken too long.
-    if (sigwaitinfo(&awaited, nullptr) == SIGTERM) break;
+    pollfd fds[] = {
+        {signals.get(), POLLIN, 0}, {runner.get(), POLLIN, 0}, {said.read_end.get(), POLLIN, 0}};
+    poll(fds, 3, -1);
+    PassOn(said.read_end);
+    // SIGTERM: it has taken too long. A zkr that is stopped does not say so, and its lock may be
+    // another's by now: the guard, which ends CMD then, begins with the runner.
+    if (supervisor::NextSignal(signals) == SIGTERM || fds[1].revents != 0) break;
     pid_t reaped = 0;
     for (int its = 0; (reaped = waitpid(-1, &its, WNOHANG)) > 0;) {
       if (reaped == shell) ended = true, status = its;
     }
   }
   supervisor::KillTree(supervisor::Cgroup(), base::BootNow() + absl::Seconds(1));
+  PassOn(said.read_end);
   // By the shell's own signal, so that it is not taken for an exit status.
   if (WIFSIGNALED(status)) supervisor::EndBy(WTERMSIG(status), /*typed=*/false);
   return WIFSIGNALED(status) ? kSignalBase + WTERMSIG(status) : WEXITSTATUS(status);

@@ -53,6 +53,14 @@ TEST(HealthTest, ACommandThatKillsItsGroupDoesNotBecomeASuccess) {
   while (!ended.InDoubt()) std::this_thread::yield();
 }
 
+TEST(HealthTest, AFullStderrKeepsNoRun) {
+  const supervisor::Pipe full = supervisor::ClosingPipe();
+  const base::UniqueFd err(dup(STDERR_FILENO));
+  dup2(full.write_end.get(), STDERR_FILENO);
+  EXPECT_TRUE(Succeeds("head -c 300000 /dev/zero >&2"));
+  dup2(err.get(), STDERR_FILENO);
+}
+
 // Also what has a session of its own, and no parent any more.
 TEST(HealthTest, WhatARunLeavesBehindIsKilled) {
   const supervisor::Pipe pipe =

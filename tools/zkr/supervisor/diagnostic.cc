@@ -74,17 +74,16 @@ ssize_t WriteNow(const std::string& line) {
   return own.valid() ? write(own.get(), line.data(), line.size()) : -1;
 }
 
-// False if not all of it was taken.
-bool WriteAtOnce(const std::string& line) {
+}  // namespace
+
+bool WriteAtOnce(const std::string& text) {
   // What was begun by another line is no part of this one.
   const std::string begin = torn.exchange(false) ? "\n" : "";
-  const ssize_t written = WriteNow(begin + line);
-  const bool whole = written == std::ssize(begin) + std::ssize(line);
+  const ssize_t written = WriteNow(begin + text);
+  const bool whole = written == std::ssize(begin) + std::ssize(text);
   if (!whole && (written > 0 || !begin.empty())) torn = true;
   return whole;
 }
-
-}  // namespace
 
 void SetDiagnosticForm(DiagnosticForm chosen) { form = chosen; }
 

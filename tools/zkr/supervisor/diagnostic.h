@@ -14,6 +14,9 @@ namespace zkrecipes::zkr::supervisor {
 // `code`: of an absl::Status; empty: none.
 void Diagnose(const std::string& message, const std::string& code = "");
 
+// Text that others have written, as it is. False if stderr did not take all of it at once.
+bool WriteAtOnce(const std::string& text);
+
 // The form of a line; as it is, "zkr: MESSAGE\n". For the start of the process.
 using DiagnosticForm = std::string (*)(const std::string& message, const std::string& code);
 void SetDiagnosticForm(DiagnosticForm form);
