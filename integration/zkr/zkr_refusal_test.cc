@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
 #include <gmock/gmock.h>
 
 #include "integration/servers/local_servers.h"
@@ -243,13 +244,17 @@ TEST_F(ZkrRefusalTest, RefusesASessionTimeoutBelowWhichNoLeaseIsProven) {
 }
 
 TEST_F(ZkrRefusalTest, EveryCommandHasHelpAndVersion) {
-  for (const Words& command : std::vector<Words>{
-           {}, {"lock"}, {"elect"}, {"observe"}, {"ls"}, {"check"}, {"break"}, {"ensemble"}}) {
+  for (const char* words : {"", "lock", "elect", "observe", "ls", "check", "break", "epoch",
+                            "doctor", "ensemble", "ensemble start", "completion"}) {
+    const Words command = absl::StrSplit(words, ' ', absl::SkipEmpty());
     for (const std::string flag : {"--help", "--version"}) {
       auto zkr = Start(testing::Joined({command, {flag}}));
       EXPECT_EQ(zkr->Wait(), 0);
       EXPECT_THAT(zkr->Out(), HasSubstr("zkr"));
       EXPECT_THAT(zkr->Err(), IsEmpty());
+      for (const absl::string_view line : absl::StrSplit(zkr->Out(), '\n')) {
+        EXPECT_LE(line.size(), 80u) << line;
+      }
     }
   }
 }

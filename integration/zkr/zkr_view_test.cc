@@ -289,6 +289,21 @@ TEST_F(ZkrObserveTest, GoesOnWhenServersDie) {
   EXPECT_THAT(Lines(*zkr)[1], HasSubstr("first  leads"));
 }
 
+// A program that goes on believing in the leader of before would be wrong.
+TEST_F(ZkrObserveTest, TellsProgramsThatTheLeaderIsUnknownDuringAnOutage) {
+  ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
+  const Lease lease = Elected("first");
+  auto zkr = Start({"observe", node_path(), "--json", "-q", "--session-timeout", "40s"});
+  ASSERT_TRUE(AwaitLines(*zkr, 1));
+  for (int i = 0; i < ensemble().size(); ++i) ASSERT_TRUE(members().Pause(i).ok());
+  EXPECT_TRUE(Eventually([&] { return Lines(*zkr).size() >= 2; }, absl::Seconds(40)));
+  EXPECT_EQ(Lines(*zkr).back(), R"({"candidate":null,"unknown":true})");
+  ASSERT_TRUE(ensemble().Heal().ok());
+  // The same leader, if its own session has lived.
+  EXPECT_TRUE(Eventually([&] { return !absl::StrContains(Lines(*zkr).back(), "unknown"); }));
+  EXPECT_THAT(zkr->Err(), IsEmpty());
+}
+
 TEST_F(ZkrObserveTest, EndsByASignal) {
   for (const int signal : {SIGINT, SIGTERM}) {
     auto zkr = Start({"observe", node_path()});

@@ -13,8 +13,11 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
+#include "lib/zk/seam/path.h"
 #include "tools/zkr/commands/client.h"
+#include "tools/zkr/output.h"
 #include "tools/zkr/result.h"
 
 namespace zkrecipes::zkr {
@@ -26,6 +29,18 @@ void RefuseUsage(const std::string& name, const std::string& message) {
 std::string PlainHelp::make_option_opts(const CLI::Option* option) const {
   const std::string type = option->get_type_name();
   return type.empty() ? "" : " " + type;
+}
+
+// In 80 columns.
+std::string PlainHelp::make_option_desc(const CLI::Option* option) const {
+  return absl::StrJoin(Lines(option->get_description(), 80 - get_column_width()), "\n");
+}
+
+std::string PlainHelp::make_footer(const CLI::App* app) const {
+  if (app->get_footer().empty()) return "";
+  return absl::StrCat(app->get_footer(),
+                      "\nThe global options, such as --json, may stand before or after `",
+                      app->get_name(), "`:\nsee `zkr --help`.\n");
 }
 
 std::string CommandHelp::make_usage(const CLI::App* app, std::string /*name*/) const {
@@ -77,20 +92,19 @@ CLI::Validator Decimal() {
   return CLI::Validator(normalize, "");
 }
 
-void AddNumber(CLI::App& app, const std::string& name, int& value, int max,
-               const std::string& help) {
-  app.add_option(name, value, help)
-      ->type_name("N")
-      ->check([max](const std::string& text) {
-        int number = 0;
-        const bool in_range = absl::SimpleAtoi(text, &number) && number >= 0 && number <= max;
-        return in_range ? "" : absl::StrCat("\"", text, "\" is not a number from 0 to ", max);
-      })
-      ->transform(Decimal());
+CLI::Validator InRange(int least, int most) {
+  const auto check = [least, most](const std::string& text) {
+    int number = 0;
+    const bool good = absl::SimpleAtoi(text, &number) && number >= least && number <= most;
+    return good ? "" : absl::StrCat("\"", text, "\" is not a number from ", least, " to ", most);
+  };
+  return CLI::Validator(check, "");
 }
 
-void AddPath(CLI::App& command, std::string& path, const std::string& help) {
-  command.add_option("PATH", path, help)->required()->type_name("");
+CLI::Option* AddPath(CLI::App& command, std::string& path, const std::string& help) {
+  return command.add_option("PATH", path, help)->type_name("")->check([](const std::string& text) {
+    return std::string(zk::ValidatePath("path", text).message());
+  });
 }
 
 namespace {
@@ -99,7 +113,7 @@ namespace {
 void AddTlsFlags(CLI::App& app, TlsOptions& tls) {
   const auto add = [&app](const char* name, std::string& value, const char* help,
                           const char* variable, const char* type) {
-    app.add_option(name, value, absl::StrCat(help, "\n(default: ", variable, ")"))
+    app.add_option(name, value, absl::StrCat(help, " (default: ", variable, ")"))
         ->envname(variable)
         ->type_name(type);
   };
@@ -118,7 +132,7 @@ void AddTlsFlags(CLI::App& app, TlsOptions& tls) {
 
 void AddGlobalFlags(CLI::App& app, commands::GlobalFlags& flags) {
   app.add_option("--servers", flags.servers,
-                 "The servers; optionally the node below which paths begin\n"
+                 "The servers; optionally the node below which paths begin "
                  "(default: ZKR_SERVERS)")
       ->envname("ZKR_SERVERS")
       ->type_name("HOST:PORT,...[/NAMESPACE]");
@@ -143,7 +157,7 @@ void AddGlobalFlags(CLI::App& app, commands::GlobalFlags& flags) {
     if (!flags.no_users.empty()) RefuseUsage("--digest-file", flags.no_users);
   });
   app.add_option("--digest-file", read_users,
-                 "A file with the users whose rights zkr has, one user:password a line\n"
+                 "A file with the users whose rights zkr has, one user:password a line "
                  "(default: ZKR_DIGEST_FILE)")
       ->expected(1)
       ->envname("ZKR_DIGEST_FILE")
@@ -166,12 +180,12 @@ void AddGlobalFlags(CLI::App& app, commands::GlobalFlags& flags) {
 void AddCommandFlags(CLI::App& command, commands::CommandFlags& flags,
                      const std::string& path_help) {
   command.formatter(std::make_shared<CommandHelp>());
-  AddPath(command, flags.path, path_help);
+  AddPath(command, flags.path, path_help)->required();
   AddDuration(command, "--grace", flags.grace,
               "Time between SIGTERM and SIGKILL, if the lease lasts that long (5s)");
   auto* probe = command
                     .add_option("--probe", flags.probe,
-                                "A shell command that succeeds while CMD works: without a success\n"
+                                "A shell command that succeeds while CMD works: without a success "
                                 "within --alive-within CMD is ended and the lock given up")
                     ->type_name("COMMAND");
   AddDuration(command, "--alive-within", flags.alive_within,
@@ -179,7 +193,7 @@ void AddCommandFlags(CLI::App& command, commands::CommandFlags& flags,
       ->needs(probe);
   command.add_flag("--beside-blind", flags.beside_blind,
                    "Also beside other libraries' contenders that do not see this one");
-  AddNumber(command, "--status-fd", flags.status_fd, INT_MAX,
+  AddNumber(command, "--status-fd", flags.status_fd, 0, INT_MAX,
             "Write the result as one JSON object to this descriptor");
   // "auto" never fails where "process" works; the other two say what is wanted, or refuse (126).
   const std::map<std::string, supervisor::GuardKind> kinds = {
@@ -188,8 +202,8 @@ void AddCommandFlags(CLI::App& command, commands::CommandFlags& flags,
       {"process", supervisor::GuardKind::kProcess}};
   command
       .add_option("--guard", flags.guard,
-                  "How CMD's tree is found when it is to be killed: by a cgroup where one\n"
-                  "can be made (auto), by a cgroup, or by its processes' parents (process)")
+                  "How CMD's tree is found when it is to be killed: by a cgroup where one can be "
+                  "made (auto), by a cgroup, or by its processes' parents (process)")
       ->type_name("auto|cgroup|process")
       ->transform(CLI::CheckedTransformer(kinds).description(""));
 }

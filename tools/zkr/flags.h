@@ -24,6 +24,8 @@ namespace zkrecipes::zkr {
 class PlainHelp : public CLI::Formatter {
  public:
   std::string make_option_opts(const CLI::Option* option) const override;
+  std::string make_option_desc(const CLI::Option* option) const override;
+  std::string make_footer(const CLI::App* app) const override;
 };
 
 // The same for a command that runs CMD.
@@ -46,11 +48,18 @@ CLI::Option* AddSeconds(CLI::App& app, const std::string& name, absl::Duration& 
 // For ->transform: CLI11 reads 010 as eight, 0x10 as sixteen, and cuts what is too long.
 CLI::Validator Decimal();
 
-// A number from 0 to `max`. Unlike with CLI::Range, --help does not show the range.
-void AddNumber(CLI::App& app, const std::string& name, int& value, int max,
-               const std::string& help);
+// A number from `least` to `most`. Unlike with CLI::Range, --help does not show the range.
+CLI::Validator InRange(int least, int most);
+template <typename Number>  // int, or std::optional<int>
+CLI::Option* AddNumber(CLI::App& app, const std::string& name, Number& value, int least, int most,
+                       const std::string& help) {
+  return app.add_option(name, value, help)
+      ->type_name("N")
+      ->check(InRange(least, most))
+      ->transform(Decimal());
+}
 
-void AddPath(CLI::App& command, std::string& path, const std::string& help);
+CLI::Option* AddPath(CLI::App& command, std::string& path, const std::string& help);
 
 void AddGlobalFlags(CLI::App& app, commands::GlobalFlags& flags);
 

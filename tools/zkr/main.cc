@@ -24,7 +24,7 @@
 
 #include "tools/zkr/commands/commands.h"
 #include "tools/zkr/commands/health.h"
-#include "tools/zkr/doctor/doctor_command.h"
+#include "tools/zkr/doctor/doctor.h"
 #include "tools/zkr/flags.h"
 #include "tools/zkr/help.h"
 #include "tools/zkr/supervisor/process.h"
@@ -56,8 +56,7 @@ class CommandLine {
     AddGlobalFlags(app_, global_);
     AddLock();
     AddElect();
-    AddPathCommand("observe", "Show who leads, and every change", kObserveHelp,
-                   "The election: a path such as /elections/scheduler", commands::RunObserve);
+    AddObserve();
     AddLs();
     AddCheck();
     AddBreak();
@@ -104,9 +103,9 @@ class CommandLine {
     command->add_flag("--hold", lock_.hold,
                       "Run no CMD: print token and sequencer, hold until stdin ends");
     AddDuration(*command, "--at-least", lock_.at_least,
-                "If CMD succeeds, keep the lock until so long after its grant: of hosts whose\n"
+                "If CMD succeeds, keep the lock until so long after its grant: of hosts whose "
                 "clocks differ by less only one runs a short job");
-    AddNumber(*command, "--conflict-exit-code", lock_.conflict_exit_code, 255,
+    AddNumber(*command, "--conflict-exit-code", lock_.conflict_exit_code, 0, 255,
               "Exit status when the lock is not acquired, 0 to 255 (75)");
     AddCommandFlags(*command, lock_.command, "The lock: a path such as /locks/backup");
     command->callback([this, command] {
@@ -145,11 +144,10 @@ class CommandLine {
     });
   }
 
-  void AddPathCommand(const std::string& name, const std::string& what, const std::string& footer,
-                      const std::string& path_help,
-                      int (*run)(const commands::GlobalFlags&, const std::string&)) {
-    AddPath(*AddQuestion(name, what, footer, [this, run] { return run(global_, path_); }), path_,
-            path_help);
+  void AddObserve() {
+    CLI::App* command = AddQuestion("observe", "Show who leads, and every change", kObserveHelp,
+                                    [this] { return commands::RunObserve(global_, path_); });
+    AddPath(*command, path_, "The election: a path such as /elections/scheduler")->required();
   }
 
   // A command that runs no CMD.
@@ -167,7 +165,7 @@ class CommandLine {
   void AddLs() {
     CLI::App* command = AddQuestion("ls", "Show who holds a lock and who waits for it", kLsHelp,
                                     [this] { return commands::RunLs(global_, ls_); });
-    AddPath(*command, ls_.path, "The lock: a path such as /locks/backup");
+    AddPath(*command, ls_.path, "The lock: a path such as /locks/backup")->required();
     command->add_flag("--watch", ls_.watch, "Show every change, until interrupted");
   }
 
@@ -182,7 +180,7 @@ class CommandLine {
   void AddBreak() {
     CLI::App* command = AddQuestion("break", "Delete one contender", kBreakHelp,
                                     [this] { return commands::RunBreak(global_, break_); });
-    AddPath(*command, break_.path, "The lock: a path such as /locks/backup");
+    AddPath(*command, break_.path, "The lock: a path such as /locks/backup")->required();
     command->add_option("--token", break_.token, "The contender's token, as `zkr ls` shows it")
         ->required()
         ->transform(Decimal())
@@ -212,10 +210,9 @@ class CommandLine {
 
   void AddDoctor() {
     CLI::App* command =
-        AddQuestion("doctor", "Say what is wrong with servers, timeouts and a lock", kDoctorHelp,
+        AddQuestion("doctor", "Say what is wrong with the servers, and a lock", kDoctorHelp,
                     [this] { return doctor::RunDoctor(global_, doctor_); });
-    command->add_option("PATH", doctor_.path, "A lock or an election to examine as well")
-        ->type_name("");
+    AddPath(*command, doctor_.path, "A lock or an election to examine as well");
     command
         ->add_option("--seen", doctor_.seen,
                      "The highest token, and its epoch (0), that any resource has seen: was the "
@@ -225,12 +222,9 @@ class CommandLine {
                                    "Ask no server: calculate with --session-timeout and these");
     AddDuration(*command, "--tick", doctor_.input.tick, "With --plan: the servers' tickTime (2s)")
         ->needs(plan);
-    command
-        ->add_option("--sync-limit", doctor_.input.sync_limit, "With --plan: their syncLimit (5)")
-        ->needs(plan)
-        ->check(CLI::Range(1, 1000).description(""))
-        ->transform(Decimal())
-        ->type_name("N");
+    AddNumber(*command, "--sync-limit", doctor_.input.sync_limit, 1, 1000,
+              "With --plan: their syncLimit (5)")
+        ->needs(plan);
     AddDuration(*command, "--pause", doctor_.input.pause,
                 "With --plan: the longest pause that must not cost a lease")
         ->needs(plan);
@@ -244,13 +238,9 @@ class CommandLine {
         ->needs(plan)
         ->check(CLI::IsMember({"steady", "sparse"}).description(""))
         ->type_name("steady|sparse");
-    command
-        ->add_option("--holders", doctor_.input.holders,
-                     "With --plan: how many sessions hold locks at a time (1)")
-        ->needs(plan)
-        ->check(CLI::Range(1, 1'000'000).description(""))
-        ->transform(Decimal())
-        ->type_name("N");
+    AddNumber(*command, "--holders", doctor_.input.holders, 1, 1'000'000,
+              "With --plan: how many sessions hold locks at a time (1)")
+        ->needs(plan);
   }
 
   void AddEnsemble() {
@@ -267,19 +257,12 @@ class CommandLine {
       return command;
     };
     CLI::App* start =
-        add("start", "Start the servers, or those that are down; print their addresses",
-            commands::StartEnsemble);
-    start->add_option("--servers", ensemble_.servers, "How many: 1 to 9 (3 if not given)")
-        ->check(CLI::Range(1, 9))
-        ->transform(Decimal());
-    start
-        ->add_option("--port", ensemble_.port,
-                     "The first server's; the others have the next ones (any that are free)")
-        ->check(CLI::Range(1, 65535))
-        ->transform(Decimal());
+        add("start", "Start those that are down; print all addresses", commands::StartEnsemble);
+    AddNumber(*start, "--servers", ensemble_.servers, 1, 9, "How many: 1 to 9 (3 if not given)");
+    AddNumber(*start, "--port", ensemble_.port, 1, 65535,
+              "The first server's; the others have the next ones (any that are free)");
     add("stop", "Stop the servers and remove their files", commands::StopEnsemble);
-    add("status", "Show each server's pid and mode; fail if there is no quorum",
-        commands::ShowEnsemble);
+    add("status", "Show pids and modes; fail if there is no quorum", commands::ShowEnsemble);
   }
 
   void AddManual() {

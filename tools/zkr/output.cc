@@ -88,22 +88,21 @@ std::string JsonTimeText(absl::Time time) {
   return absl::FormatTime(absl::RFC3339_full, time, absl::UTCTimeZone());
 }
 
-std::string Paragraph(const std::string& label, const std::string& text) {
-  std::string out;
-  std::string line = label + std::string(kIndent - std::min(kIndent, label.size()), ' ');
-  bool empty = true;
-  const std::string shown = Printable(text, std::string::npos);
-  for (absl::string_view word : absl::StrSplit(shown, ' ', absl::SkipEmpty())) {
-    // A word that is longer than a line stays whole: a path must be fit to be copied.
-    if (!empty && line.size() + 1 + word.size() > kLineWidth) {
-      absl::StrAppend(&out, line, "\n");
-      line = std::string(kIndent, ' ');
-      empty = true;
-    }
-    absl::StrAppend(&line, empty ? "" : " ", word);
-    empty = false;
+std::vector<std::string> Lines(absl::string_view text, std::size_t columns) {
+  std::vector<std::string> lines;
+  for (absl::string_view word : absl::StrSplit(text, absl::ByAnyChar(" \n"), absl::SkipEmpty())) {
+    const bool fits = !lines.empty() && lines.back().size() + 1 + word.size() <= columns;
+    if (fits) absl::StrAppend(&lines.back(), " ", word);
+    if (!fits) lines.emplace_back(word);
   }
-  return absl::StrCat(out, line, "\n");
+  return lines;
+}
+
+std::string Paragraph(const std::string& label, const std::string& text) {
+  const std::vector<std::string> lines =
+      Lines(Printable(text, std::string::npos), kLineWidth - kIndent);
+  const std::string blanks(kIndent - std::min(kIndent, label.size()), ' ');
+  return absl::StrCat(label, blanks, absl::StrJoin(lines, "\n" + std::string(kIndent, ' ')), "\n");
 }
 
 std::string Printable(absl::string_view text, std::size_t widest) {
@@ -214,6 +213,9 @@ std::string LeaderJson(const std::optional<Leader>& leader) {
                    {"node", leader->node},
                    {"owner", OwnerJson(leader->owner)}});
 }
+
+// Whoever reads the candidate alone takes it for nobody.
+std::string UnknownLeaderJson() { return JsonLine({{"candidate", nullptr}, {"unknown", true}}); }
 
 std::string StartedJson(const std::string& directory, const std::string& servers) {
   return JsonLine({{"directory", directory}, {"servers", servers}});

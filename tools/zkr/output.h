@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "nlohmann/json_fwd.hpp"
@@ -55,9 +56,16 @@ std::string JsonTimeText(absl::Time time);  // "2026-11-24T13:06:57.123+00:00"
 // `object` on one line, in ASCII; bytes that are not UTF-8 are replaced.
 std::string JsonLine(const nlohmann::ordered_json& object);
 
+// The words of `text` in lines of so many columns; a word that is longer than a line stays whole.
+std::vector<std::string> Lines(absl::string_view text, std::size_t columns);
+
 // `label`, then `text`, made printable, in lines of at most 100 columns that begin below its own
 // beginning.
 std::string Paragraph(const std::string& label, const std::string& text);
+template <typename... Parts>
+std::string Paragraph(const std::string& label, const Parts&... parts) {
+  return Paragraph(label, absl::StrCat(parts...));
+}
 
 // The output of `zkr lock --hold`: "4294967302 zkr1:exclusive:...", and "lost".
 std::string HeldText(const Sequencer& sequencer, bool json);
@@ -71,6 +79,7 @@ std::string EpochText(std::int64_t epoch, bool json);
 // nullopt: there is no leader.
 std::string LeaderText(const std::optional<Leader>& leader);
 std::string LeaderJson(const std::optional<Leader>& leader);
+std::string UnknownLeaderJson();  // no server answers
 
 std::string StartedJson(const std::string& directory, const std::string& servers);
 std::string StoppedJson(const std::string& directory, int stopped);

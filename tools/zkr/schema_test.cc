@@ -10,8 +10,8 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
+#include "tools/zkr/doctor/doctor.h"
 #include "tools/zkr/doctor/facts_fixture.h"
-#include "tools/zkr/doctor/plan.h"
 #include "tools/zkr/output.h"
 
 namespace zkrecipes::zkr {
@@ -74,12 +74,23 @@ ContenderInfo Known() {
   return known;
 }
 
-TEST(Schema, IsWhatLsAndCheckPrint) {
+TEST(Schema, IsWhatCommandsPrint) {
   Schema schema;
   EXPECT_EQ(schema.Wrong("ls", QueueJson("/q", std::vector{Known(), ContenderInfo{.node = "x"}})),
             "");
   EXPECT_EQ(schema.Wrong("ls", QueueJson("/q", std::nullopt)), "");
-  EXPECT_EQ(schema.Wrong("check", CheckedText("zkr1:exclusive:7:/a/b", true, /*json=*/true)), "");
+  const Sequencer sequencer = Sequencer::Parse("zkr1:exclusive:7:/a/b").value();
+  EXPECT_EQ(schema.Wrong("check", CheckedText(sequencer.ToString(), true,
+                                              /*json=*/true)),
+            "");
+  EXPECT_EQ(schema.Wrong("hold", HeldText(sequencer, /*json=*/true)), "");
+  EXPECT_EQ(schema.Wrong("lost", LostText(/*json=*/true)), "");
+  EXPECT_EQ(schema.Wrong("epoch", EpochText(7, /*json=*/true)), "");
+  EXPECT_EQ(schema.Wrong("observe", LeaderJson(Leader{.token = FencingToken(7), .node = "x"})), "");
+  EXPECT_EQ(schema.Wrong("observe", LeaderJson(std::nullopt)), "");
+  EXPECT_EQ(schema.Wrong("observe", UnknownLeaderJson()), "");
+  EXPECT_EQ(schema.Wrong("result", ResultJson("ran", 3, 0)), "");
+  EXPECT_EQ(schema.Wrong("log", LogJson(absl::UnixEpoch(), "x", "")), "");
 }
 
 TEST(Schema, IsWhatEnsemblePrints) {

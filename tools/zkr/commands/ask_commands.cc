@@ -26,7 +26,6 @@ int RunCheck(const GlobalFlags& global, const std::string& text) {
 }
 
 int RunBreak(const GlobalFlags& global, const BreakFlags& flags) {
-  if (const absl::Status checked = CheckPath(flags.path); !checked.ok()) return Refuse(checked);
   const auto client = Connect(global);
   if (!client.ok()) return Refuse(client.status());
   const FencingToken token(flags.token);

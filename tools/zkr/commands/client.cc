@@ -10,7 +10,6 @@
 #include "lib/queue/acquire/acquisition.h"
 #include "lib/queue/call/ask.h"
 #include "lib/session/client/client_core.h"
-#include "lib/zk/seam/path.h"
 #include "tools/zkr/commands/narrator.h"
 
 namespace zkrecipes::zkr::commands {
@@ -60,13 +59,9 @@ absl::StatusOr<zk::Reply> AskServer(Client& client, const zk::Request& request,
                                                   ask);
 }
 
-absl::Status CheckPath(const std::string& path) { return zk::ValidatePath("path", path); }
-
 absl::Status CheckNumbersLeft(Client& client, const std::string& path, std::stop_token cancel) {
   const WaitOptions wait = {absl::Milliseconds(200), std::move(cancel)};
   internal::ClientCore& core = *internal::ClientAccess::Core(client);
-  // An invalid path is the contender's to refuse, in its own words.
-  if (!CheckPath(path).ok()) return absl::OkStatus();
   const std::string node = core.name_space().ToServer(path);
   const auto reply = AskServer(client, zk::Get{node}, wait);
   // Without an answer in time the contender decides, since it asks again.

@@ -41,9 +41,6 @@ absl::StatusOr<zk::Reply> AskServer(Client& client, const zk::Request& request,
 // another line; no message shows what is in it.
 absl::StatusOr<std::vector<std::string>> ReadCredentials(const std::string& file);
 
-// InvalidArgument for a path that no recipe takes. Nothing is sent.
-absl::Status CheckPath(const std::string& path);
-
 // How many of a node's sequence numbers its children have used: one each that was ever created.
 struct Numbers {
   enum class State { kPlenty, kRunningOut, kUsedUp };

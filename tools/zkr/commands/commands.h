@@ -80,7 +80,7 @@ struct EnsembleFlags {
   std::string directory;
 };
 
-// Each does what its command is for and returns zkr's exit status. `path` is not checked yet.
+// Each does what its command is for and returns zkr's exit status. REQUIRES: `path` is valid.
 int RunLock(const GlobalFlags& global, const LockFlags& flags);
 int RunElect(const GlobalFlags& global, const ElectFlags& flags);
 int RunObserve(const GlobalFlags& global, const std::string& path);

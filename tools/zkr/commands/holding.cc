@@ -53,13 +53,8 @@ absl::Duration TimeUntil(BootTime time) { return std::max(time - BootNow(), absl
 
 Ended HoldAndRun(const CommandFlags& flags, const std::string& held, bool again,
                  const std::function<Ended(supervisor::Supervisor&)>& hold) {
-  const absl::Status path_checked = CheckPath(flags.path);
   auto supervisor =
       supervisor::Supervisor::Prepare({flags.command, flags.grace, flags.guard, held, again});
-  if (!path_checked.ok()) {
-    Complain(path_checked);
-    return {ResultOf(path_checked, kNotAcquired)};
-  }
   if (!supervisor.ok()) {
     Complain(supervisor.status());
     // A shortage passes, and a service manager tries again; a machine without /proc stays as it is.

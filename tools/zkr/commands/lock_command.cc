@@ -58,9 +58,9 @@ absl::Status Take(const GlobalFlags& global, const LockFlags& flags, const std::
   // A short wait is about the lock, not about what connecting takes: a server that is silent uses
   // up a third of the session timeout, or a second, before the next one is tried.
   const absl::Duration most = global.session_timeout;
-  const bool short_wait = !flags.try_only && flags.wait < most;
+  const absl::Duration wait = flags.try_only ? absl::ZeroDuration() : flags.wait;
   const absl::Duration enough = std::clamp(most / 2, absl::Seconds(3), absl::Seconds(10));
-  const absl::Duration connecting = short_wait ? std::max(flags.wait, enough) : most;
+  const absl::Duration connecting = wait < most ? std::max(wait, enough) : most;
   if (absl::Status joined = Join(global, cancel, holding, connecting); !joined.ok()) return joined;
   const std::string& path = flags.command.path;
   // Asked before the node is made: a loop of refused attempts would use up the numbers that are
@@ -77,8 +77,8 @@ absl::Status Take(const GlobalFlags& global, const LockFlags& flags, const std::
     }
     return lease.status();
   }
-  // Bounded by the session timeout: without a connection a try would never end.
-  auto tried = Acquire(holding.client, flags, {global.session_timeout, cancel});
+  // Bounded: without a connection a try would never end.
+  auto tried = Acquire(holding.client, flags, {connecting, cancel});
   if (absl::IsDeadlineExceeded(tried.status())) {
     return absl::UnavailableError(tried.status().message());  // busy is an answer, this is not
   }
@@ -189,8 +189,6 @@ Ended HoldToTheEnd(const GlobalFlags& global, const LockFlags& flags) {
 }
 
 int RunHold(const GlobalFlags& global, const LockFlags& flags) {
-  if (const absl::Status checked = CheckPath(flags.command.path); !checked.ok())
-    return Refuse(checked);
   // SIGPIPE is blocked as well: a closed output is an error like any other.
   const supervisor::BlockedSignals blocked;
   return EndAs(HoldToTheEnd(global, flags), flags.command.status_fd);

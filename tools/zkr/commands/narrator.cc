@@ -25,11 +25,18 @@ bool SleepFor(absl::Duration time, const std::stop_token& stop) {
   return !stop.stop_requested();
 }
 
+absl::Duration PatienceOf(const GlobalFlags& flags) {
+  if (flags.quiet) return absl::InfiniteDuration();
+  return flags.verbose ? absl::ZeroDuration() : absl::Seconds(1);
+}
+
 }  // namespace
 
-Late::Late(const GlobalFlags& flags, std::function<void(std::stop_token)> tell) {
-  if (flags.quiet) return;
-  const absl::Duration patience = flags.verbose ? absl::ZeroDuration() : absl::Seconds(1);
+Late::Late(const GlobalFlags& flags, std::function<void(std::stop_token)> tell)
+    : Late(PatienceOf(flags), std::move(tell)) {}
+
+Late::Late(absl::Duration patience, std::function<void(std::stop_token)> tell) {
+  if (patience == absl::InfiniteDuration()) return;
   try {
     thread_ = std::jthread([patience, tell = std::move(tell)](std::stop_token stop) {
       if (SleepFor(patience, stop)) tell(stop);
@@ -39,8 +46,10 @@ Late::Late(const GlobalFlags& flags, std::function<void(std::stop_token)> tell) 
   }
 }
 
-OutageNotice::OutageNotice(const GlobalFlags& flags, Client& client)
+OutageNotice::OutageNotice(const GlobalFlags& flags, Client& client,
+                           std::function<void(bool)> notify)
     : flags_(flags),
+      notify_(std::move(notify)),
       core_(internal::ClientAccess::Core(client)),
       states_(client.OnStateChange([this](ClientState state) { On(state); })) {}
 
@@ -49,18 +58,25 @@ void OutageNotice::On(ClientState state) {
   late_.reset();
   if (state == ClientState::kConnected) {
     base::MutexLock lock(mutex_);
-    if (std::exchange(told_, false)) Complain("connected again");
+    if (std::exchange(told_, false)) Tell(false);
   } else if (state == ClientState::kSuspended) {
-    late_.emplace(flags_, [this](const std::stop_token& stop) {
-      TellOfLoss();
-      TellOfRefusal(stop);
-    });
+    const bool only_notified = flags_.quiet && notify_;
+    late_.emplace(only_notified ? absl::Seconds(1) : PatienceOf(flags_),
+                  [this](const std::stop_token& stop) {
+                    TellOfLoss();
+                    if (!flags_.quiet) TellOfRefusal(stop);
+                  });
   }
+}
+
+void OutageNotice::Tell(bool outage) {
+  if (!flags_.quiet) Complain(outage ? "connection lost" : "connected again");
+  if (notify_) notify_(outage);
 }
 
 void OutageNotice::TellOfLoss() {
   base::MutexLock lock(mutex_);
-  if (!std::exchange(told_, true)) Complain("connection lost");
+  if (!std::exchange(told_, true)) Tell(true);
 }
 
 // Servers that have lost their data: more than an outage, and an operator has to act. Once.

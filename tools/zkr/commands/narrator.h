@@ -30,22 +30,26 @@ namespace zkrecipes::zkr::commands {
 class Late {
  public:
   Late(const GlobalFlags& flags, std::function<void(std::stop_token)> tell);
+  Late(absl::Duration patience, std::function<void(std::stop_token)> tell);
 
  private:
   std::jthread thread_;
 };
 
-// While it lives, tells of `client`'s outages, and when each is over.
+// While it lives, tells of `client`'s outages, and when each is over: also `notify`, if it is given,
+// with --quiet, too (true: it has begun).
 class OutageNotice {
  public:
-  OutageNotice(const GlobalFlags& flags, Client& client);
+  OutageNotice(const GlobalFlags& flags, Client& client, std::function<void(bool)> notify = {});
 
  private:
   void On(ClientState state);
+  void Tell(bool outage) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TellOfLoss();
   void TellOfRefusal(const std::stop_token& stop);
 
   const GlobalFlags& flags_;
+  const std::function<void(bool)> notify_;
   const std::shared_ptr<internal::ClientCore> core_;
   base::Mutex mutex_;
   bool told_ ABSL_GUARDED_BY(mutex_) = false;

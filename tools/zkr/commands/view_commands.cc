@@ -21,6 +21,7 @@
 #include "absl/time/clock.h"
 
 #include "lib/base/boot_time.h"
+#include "lib/base/mutex.h"
 #include "tools/zkr/commands/client.h"
 #include "tools/zkr/commands/commands.h"
 #include "tools/zkr/commands/narrator.h"
@@ -145,20 +146,29 @@ class Watcher {
 
 // ---- observe -----------------------------------------------------------------------------------
 
-// Prints what an election reports. Called from one thread at a time.
+// Prints what an election reports. Thread-safe.
 class Printer {
  public:
   explicit Printer(bool json) : json_(json) {}
 
   void Print(const absl::StatusOr<std::optional<Leader>>& leader) {
+    base::MutexLock lock(mutex_);
     if (!leader.ok()) return End(ExitCodeFor(leader.status()), leader.status());
-    std::string line = json_ ? LeaderJson(*leader) : LeaderText(*leader);
-    if (line == last_) return;  // only the published value has changed
-    last_ = std::move(line);
-    const int error = Write(last_);
-    if (error == EPIPE) return End(kSignalBase + SIGPIPE, absl::OkStatus());
-    if (error == 0) return;
-    End(kInternal, absl::UnknownError(absl::StrCat("cannot print: ", std::strerror(error))));
+    PrintLine(json_ ? LeaderJson(*leader) : LeaderText(*leader));
+  }
+
+  // In JSON the leader is unknown during an outage, and is asked for anew behind it.
+  void OnOutage(bool outage) {
+    base::MutexLock lock(mutex_);
+    if (!json_) return;
+    if (outage) PrintLine(UnknownLeaderJson());
+    if (!outage) again_.request_stop();
+  }
+
+  // A new observation begins. Stopped when another one has to take its place.
+  std::stop_token Begin() {
+    base::MutexLock lock(mutex_);
+    return (again_ = std::stop_source()).get_token();
   }
 
   // Stopped when there is nothing more to print; what follows is only for then.
@@ -167,6 +177,15 @@ class Printer {
   const absl::Status& why() const { return why_; }
 
  private:
+  void PrintLine(std::string line) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (line == last_) return;  // only the published value has changed
+    last_ = std::move(line);
+    const int error = Write(last_);
+    if (error == EPIPE) return End(kSignalBase + SIGPIPE, absl::OkStatus());
+    if (error == 0) return;
+    End(kInternal, absl::UnknownError(absl::StrCat("cannot print: ", std::strerror(error))));
+  }
+
   void End(int exit_code, absl::Status why) {
     if (ended_.stop_requested()) return;
     exit_code_ = exit_code;
@@ -175,28 +194,37 @@ class Printer {
   }
 
   const bool json_;
-  std::string last_;
+  base::Mutex mutex_;
+  std::string last_ ABSL_GUARDED_BY(mutex_);
+  std::stop_source again_ ABSL_GUARDED_BY(mutex_);
   int exit_code_ = kDone;
   absl::Status why_;
   std::stop_source ended_;
 };
 
-// Waits until either stops, or our output is closed.
-void WaitForEnd(const std::stop_token& interrupted, const std::stop_token& ended) {
-  const supervisor::LossWatch interruption(interrupted), end(ended);
-  pollfd fds[] = {{interruption.fd(), POLLIN, 0}, {end.fd(), POLLIN, 0}, {STDOUT_FILENO, 0, 0}};
-  while (poll(fds, 3, -1) < 0) {
+// Waits until one of them stops, or our output is closed, which is returned.
+bool WaitForEnd(const std::stop_token& interrupted, const std::stop_token& ended,
+                const std::stop_token& again) {
+  const supervisor::LossWatch interruption(interrupted), end(ended), another(again);
+  pollfd fds[] = {{STDOUT_FILENO, 0, 0},
+                  {interruption.fd(), POLLIN, 0},
+                  {end.fd(), POLLIN, 0},
+                  {another.fd(), POLLIN, 0}};
+  while (poll(fds, 4, -1) < 0) {
   }
+  return fds[0].revents != 0;
 }
 
 int Observe(const GlobalFlags& flags, const ClientPtr& client, const std::string& path,
             const std::stop_token& cancel) {
-  const OutageNotice outages(flags, *client);
   const auto printer = std::make_shared<Printer>(flags.json);
-  {
+  const OutageNotice outages(flags, *client, [printer](bool outage) { printer->OnOutage(outage); });
+  while (!printer->ended().stop_requested()) {
+    const std::stop_token again = printer->Begin();
     const auto subscription =
         LeaderElection(client, path).Observe([printer](auto leader) { printer->Print(leader); });
-    WaitForEnd(cancel, printer->ended());
+    const bool closed = WaitForEnd(cancel, printer->ended(), again);
+    if (closed || cancel.stop_requested()) break;
   }
   if (!printer->ended().stop_requested()) return kSignalBase + SIGPIPE;
   if (!printer->why().ok()) Complain(printer->why());
@@ -206,7 +234,6 @@ int Observe(const GlobalFlags& flags, const ClientPtr& client, const std::string
 }  // namespace
 
 int RunLs(const GlobalFlags& global, const LsFlags& flags) {
-  if (const absl::Status checked = CheckPath(flags.path); !checked.ok()) return Refuse(checked);
   if (flags.watch) {
     return GoOn(global, [&](const ClientPtr& client, const std::stop_token& cancel) {
       return Watcher(global, flags.path, *client).Watch(cancel);
@@ -222,7 +249,6 @@ int RunLs(const GlobalFlags& global, const LsFlags& flags) {
 }
 
 int RunObserve(const GlobalFlags& flags, const std::string& path) {
-  if (const absl::Status checked = CheckPath(path); !checked.ok()) return Refuse(checked);
   return GoOn(flags, [&](const ClientPtr& client, const std::stop_token& cancel) {
     return Observe(flags, client, path, cancel);
   });

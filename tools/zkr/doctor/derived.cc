@@ -13,7 +13,7 @@
 namespace zkrecipes::zkr::doctor {
 
 Timeouts TimeoutsIn(const Facts& facts) {
-  Timeouts t{.asked = facts.asked};
+  Timeouts t;
   for (const ServerFacts& server : facts.servers) {
     // A client may land on any server, so the least that is granted is what it can rely on.
     if (server.granted) t.granted = std::min(t.granted.value_or(*server.granted), *server.granted);

@@ -34,7 +34,6 @@ using Findings = std::vector<Finding>;
 
 // The session timeout beside the servers' settings. nullopt: not known.
 struct Timeouts {
-  absl::Duration asked = {};
   // The least that a server grants, which is the one that counts (docs/lease.md).
   std::optional<absl::Duration> granted = {};
   std::optional<absl::Duration> tick = {};

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tools/zkr/doctor/doctor_command.h"
-
-#include <algorithm>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -11,20 +8,16 @@
 #include "lib/zk/seam/server_list.h"
 #include "tools/zkr/commands/client.h"
 #include "tools/zkr/doctor/derived.h"
+#include "tools/zkr/doctor/doctor.h"
 
 namespace zkrecipes::zkr::doctor {
 namespace {
 
-// A report must not wait for a long session where no server answers.
-constexpr absl::Duration kLongestWait = absl::Seconds(5);
-
 // What stands at PATH, if there is one.
-absl::Status Read(const commands::GlobalFlags& global, const std::string& path,
-                  const Clients& clients, Facts& facts) {
+absl::Status Read(const std::string& path, const Clients& clients, Facts& facts) {
   if (clients.empty()) return absl::UnavailableError("none of the servers grants a session");
-  const auto client = commands::Connect(global, {}, std::min(global.session_timeout, kLongestWait));
-  if (!client.ok()) return client.status();
-  if (absl::Status read = ReadTree(**client, path, facts); !read.ok()) return read;
+  Client& any = *clients.begin()->second;
+  if (absl::Status read = ReadTree(any, path, facts); !read.ok()) return read;
   // Also of a path that this server does not show: another one may.
   if (!path.empty()) facts.disagreements = CompareServers(clients, path);
   return absl::OkStatus();
@@ -48,11 +41,6 @@ int RunPlan(const commands::GlobalFlags& global, const DoctorFlags& flags) {
 
 int RunDoctor(const commands::GlobalFlags& global, const DoctorFlags& flags) {
   if (flags.plan) return RunPlan(global, flags);
-  const std::string& path = flags.path;
-  if (!path.empty()) {
-    if (const absl::Status checked = commands::CheckPath(path); !checked.ok())
-      return Refuse(checked);
-  }
   // Connect refuses an empty list with the words of every other command.
   if (global.servers.empty()) return Refuse(commands::Connect(global).status());  // says so
   const auto list = zk::ParseServerList(global.servers);
@@ -69,7 +57,7 @@ int RunDoctor(const commands::GlobalFlags& global, const DoctorFlags& flags) {
   const auto clients = ProbeServers(global, *list, facts);
   if (!clients.ok()) return Refuse(clients.status());
   // Where no server grants a session the servers are reported all the same.
-  const absl::Status read = Read(global, path, *clients, facts);
+  const absl::Status read = Read(flags.path, *clients, facts);
   const Findings findings = Diagnose(facts);
   if (!Print(global.json ? ReportJson(facts, findings) : ReportText(facts, findings))) {
     return kInternal;
@@ -78,7 +66,7 @@ int RunDoctor(const commands::GlobalFlags& global, const DoctorFlags& flags) {
   if (!read.ok()) return Refuse(read);
   if (facts.path && facts.path->exists && !facts.path->listed) {
     return Refuse(absl::PermissionDeniedError(
-        absl::StrCat(path, ": its ACL does not let this client read it (ZNOAUTH)")));
+        absl::StrCat(flags.path, ": its ACL does not let this client read it (ZNOAUTH)")));
   }
   return findings.empty() ? kDone : kNo;
 }

@@ -41,6 +41,7 @@ void JudgeNumbers(const PathFacts& path, Findings& found) {
 
 void JudgeOrphans(const Facts& facts, const PathFacts& path, Findings& found) {
   Names persistent;
+  bool can_be_broken = true;
   // By session, too: a contender that came back in a new one has left its old node to the end of
   // the old session.
   std::map<std::pair<std::string, std::int64_t>, Names> by_guid;
@@ -48,6 +49,7 @@ void JudgeOrphans(const Facts& facts, const PathFacts& path, Findings& found) {
     // Of a node that this client may not read the session is not known.
     if (!IsRead(c)) continue;
     if (c.session == 0) persistent.push_back(c.node);
+    can_be_broken &= c.session != 0 || CanBeBroken(facts, c);
     by_guid[{queue::machine::ParseNodeName(c.node)->guid, c.session}].push_back(c.node);
   }
   // Somebody made it by hand, or by a create without the ephemeral flag.
@@ -58,7 +60,8 @@ void JudgeOrphans(const Facts& facts, const PathFacts& path, Findings& found) {
                       " not ephemeral: no session's end removes it, and what queues behind it waits"
                       " for ever"),
          absl::StrCat("if it is nobody's, break it (zkr break ", path.path,
-                      " --token N, as zkr ls shows it)")});
+                      " --token N, as zkr ls shows it)",
+                      can_be_broken ? "" : "; of several with one token delete it by its name")});
   }
   for (const auto& [owner, names] : by_guid) {
     if (names.size() < 2) continue;

@@ -88,6 +88,14 @@ TEST(JudgeQueue, FindsWhatIsWrongWithAQueue) {
   });
 }
 
+TEST(JudgeQueue, SendsNobodyToACommandThatRefusesATokenOfSeveral) {
+  Facts facts = Healthy();
+  for (ContenderInfo& c : facts.contenders) c.session = 0;
+  EXPECT_THAT(Diagnose(facts).at(0).todo, ::testing::EndsWith("as zkr ls shows it)"));
+  facts.contenders[1].token = facts.contenders[0].token;
+  EXPECT_THAT(Diagnose(facts).at(0).todo, ::testing::HasSubstr("delete it by its name"));
+}
+
 TEST(Numbers, AreThoseOfAllThatWasEverCreated) {
   for (const std::int64_t created : {0L, 1L, 7L, (1L << 30) - 1, 1L << 30, (1L << 31) - 1}) {
     for (const int children : {0, 1, 2, 1000}) {

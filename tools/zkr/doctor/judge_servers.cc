@@ -108,11 +108,11 @@ Findings JudgeTimeouts(const Facts& facts) {
   // No server grants a session: findings of their own say so.
   if (!t.granted) return found;
   const absl::Duration granted = *t.granted;
-  if (granted != t.asked) {
-    const bool longer = granted > t.asked;
+  if (granted != facts.asked) {
+    const bool longer = granted > facts.asked;
     found.push_back(
         {kCertain, "timeout-clamped", kSession,
-         absl::StrCat(Short(t.asked), " is asked for, ", Short(granted), " is granted: ",
+         absl::StrCat(Short(facts.asked), " is asked for, ", Short(granted), " is granted: ",
                       longer ? "the lock of a holder that has crashed is free only after that"
                              : "a lease ends sooner than was meant when its client is cut off"),
          absl::StrCat("ask for what they grant (--session-timeout), or change the servers' ",

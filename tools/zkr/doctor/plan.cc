@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tools/zkr/doctor/plan.h"
-
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -9,6 +7,7 @@
 #include "nlohmann/json.hpp"
 
 #include "tools/zkr/doctor/derived.h"
+#include "tools/zkr/doctor/doctor.h"
 #include "tools/zkr/output.h"
 
 namespace zkrecipes::zkr::doctor {
@@ -72,41 +71,37 @@ Plan PlanFor(const PlanInput& input) {
 
 std::string PlanText(const PlanInput& input) {
   const Plan plan = PlanFor(input);
-  std::string text = Paragraph(
-      "planned",
-      absl::StrCat("session timeout ", Short(input.session_timeout), ", tick ", Short(input.tick),
-                   ", syncLimit ", input.sync_limit, " ticks = ", Short(plan.silent_server),
-                   ", pace ", Word(input.pace), ", pauses of up to ", Short(input.pause)));
+  std::string text = Paragraph("planned", "session timeout ", Short(input.session_timeout),
+                               ", tick ", Short(input.tick), ", syncLimit ", input.sync_limit,
+                               " ticks = ", Short(plan.silent_server), ", pace ", Word(input.pace),
+                               ", pauses of up to ", Short(input.pause));
   if (plan.granted != input.session_timeout) {
-    text += Paragraph("clamped", absl::StrCat("servers grant ", Short(plan.granted),
-                                              ": 2 ticks = ", Short(kLeastTicks * input.tick),
-                                              " to 20 ticks = ", Short(kMostTicks * input.tick)));
+    text += Paragraph("clamped", "servers grant ", Short(plan.granted),
+                      ": 2 ticks = ", Short(kLeastTicks * input.tick),
+                      " to 20 ticks = ", Short(kMostTicks * input.tick));
   }
   if (plan.lease_most == absl::ZeroDuration()) {
     return text + Paragraph("lease", "none: with so short a session timeout none can be proven");
   }
-  text += Paragraph("lease", absl::StrCat("lasts ", Short(plan.lease_least), " to ",
-                                          Short(plan.lease_most), " without answers"));
+  text += Paragraph("lease", "lasts ", Short(plan.lease_least), " to ", Short(plan.lease_most),
+                    " without answers");
   text += Paragraph("outlives", OutlivesText(plan));
-  text +=
-      Paragraph("costs", absl::StrCat(Rate(plan.writes), " writes a second: ", input.holders,
-                                      input.holders == 1 ? " session holds" : " sessions hold"));
-  text += Paragraph("failover",
-                    absl::StrCat("the lock of a holder that crashes is free after ",
-                                 Short(plan.failover_least), " to ", Short(plan.failover_most),
-                                 "; of one that releases, "
-                                 "at once"));
+  text += Paragraph("costs", Rate(plan.writes), " writes a second: ", input.holders,
+                    input.holders == 1 ? " session holds" : " sessions hold");
+  text += Paragraph("failover", "the lock of a holder that crashes is free after ",
+                    Short(plan.failover_least), " to ", Short(plan.failover_most),
+                    "; of one that releases, at once");
   // No pause was given: nothing to compare a lease with.
   if (input.pause <= absl::ZeroDuration()) return text;
   if (plan.pause_fits) return text + Paragraph("pause", Short(input.pause) + " costs no lease");
-  text += Paragraph("pause", absl::StrCat(Short(input.pause), " may cost the lease"));
-  text += Paragraph("", absl::StrCat("-> --session-timeout ", Short(plan.timeout_for_pause)));
+  text += Paragraph("pause", Short(input.pause), " may cost the lease");
+  text += Paragraph("", "-> --session-timeout ", Short(plan.timeout_for_pause));
   // The timeout that is needed is longer than servers grant by default.
   if (plan.limits_fit) return text;
-  return text +
-         Paragraph("", absl::StrCat("-> and the servers' maxSessionTimeout at least that, or "
-                                    "a tickTime of ",
-                                    Short(plan.timeout_for_pause / kMostTicks), " or more"));
+  return text + Paragraph("",
+                          "-> and the servers' maxSessionTimeout at least that, or "
+                          "a tickTime of ",
+                          Short(plan.timeout_for_pause / kMostTicks), " or more");
 }
 
 std::string PlanJson(const PlanInput& input) {

@@ -44,8 +44,8 @@ std::string QuorumText(const Facts& facts) {
   for (const ServerFacts& server : facts.servers) {
     const ServerWords& words = server.words;
     if (!words.voters || !words.in_sync) continue;
-    return Paragraph("quorum", absl::StrCat(*words.in_sync, " of ", *words.voters,
-                                            " voters in sync, ", *words.voters / 2 + 1, " needed"));
+    return Paragraph("quorum", *words.in_sync, " of ", *words.voters, " voters in sync, ",
+                     *words.voters / 2 + 1, " needed");
   }
   return Paragraph("quorum", "unknown: no leader is open to \"mntr\"");
 }
@@ -56,12 +56,12 @@ std::string SessionLine(const Facts& facts) {
   std::string sync = t.alone ? "no syncLimit: one server alone" : "syncLimit unknown";
   if (t.silence) sync = absl::StrCat("syncLimit ", *t.sync_limit, " ticks = ", Short(*t.silence));
   const std::string text =
-      Paragraph("session", absl::StrCat("timeout ", Known(t.granted), ", ", Short(t.asked),
-                                        " was asked for; tick ", Known(t.tick), "; ", sync));
+      Paragraph("session", "timeout ", Known(t.granted), ", ", Short(facts.asked),
+                " was asked for; tick ", Known(t.tick), "; ", sync);
   if (!t.granted) return text;
   const LeaseLeft left = LeaseLeftOf(*t.granted);
-  return text + Paragraph("", absl::StrCat("a lease lasts ", Short(left.least), " to ",
-                                           Short(left.most), " without answers"));
+  return text + Paragraph("", "a lease lasts ", Short(left.least), " to ", Short(left.most),
+                          " without answers");
 }
 
 std::string EpochLine(const Facts& facts) {
@@ -152,8 +152,8 @@ std::string ProcessText(const Facts& facts, const ContenderInfo& c) {
 
 std::string HolderText(const Facts& facts, const ContenderInfo& c) {
   const std::string token = !IsRead(c) ? "unknown" : c.token.ToString();
-  return Paragraph("lock", absl::StrCat("held by ", WhoSince(facts, c), "; token ", token)) +
-         Paragraph("", absl::StrCat(LifeText(facts, c), ProcessText(facts, c)));
+  return Paragraph("lock", "held by ", WhoSince(facts, c), "; token ", token) +
+         Paragraph("", LifeText(facts, c), ProcessText(facts, c));
 }
 
 // "" if nobody holds it: waiters alone are a queue that is moving just now, and nothing is stuck.
@@ -165,15 +165,15 @@ std::string LockText(const Facts& facts) {
     text += HolderText(facts, holders[i]);
   }
   if (holders.size() > kMostHolders) {
-    text += Paragraph("", absl::StrCat("and ", holders.size() - kMostHolders, " more hold it"));
+    text += Paragraph("", "and ", holders.size() - kMostHolders, " more hold it");
   }
   const std::string next = waiters.empty() ? "" : ": first " + WhoSince(facts, waiters.front());
-  text += Paragraph("waiting", absl::StrCat(waiters.size(), next));
+  text += Paragraph("waiting", waiters.size(), next);
   const ContenderInfo& first = holders.front();
   // Without a token there is no safe way to name it.
   if (!CanBeBroken(facts, first)) return text;
-  text += Paragraph("to break", absl::StrCat("zkr break ", facts.path->path, " --token ",
-                                             first.token.ToString()));
+  text +=
+      Paragraph("to break", "zkr break ", facts.path->path, " --token ", first.token.ToString());
   return text + Paragraph("",
                           "deletes that node and nothing else, and the next is granted the lock; "
                           "the process behind it is not ended: it is told that its lease is "
@@ -189,7 +189,7 @@ std::string ReportText(const Facts& facts, const Findings& findings) {
   if (facts.path) text += PathText(facts, *facts.path);
   absl::StrAppend(&text, LockText(facts), "\n");
   for (const Finding& f : findings) {
-    text += Paragraph("FINDING", absl::StrCat(f.about, ": ", f.seen, " (", f.sure, ")"));
+    text += Paragraph("FINDING", f.about, ": ", f.seen, " (", f.sure, ")");
     text += Paragraph("", "-> " + f.todo);
   }
   if (findings.empty()) return text + "nothing found\n";
@@ -236,7 +236,7 @@ ordered_json SessionJson(const Facts& facts) {
   const Timeouts t = TimeoutsIn(facts);
   // Without a session there is no lease to calculate.
   const auto left = t.granted ? std::optional(LeaseLeftOf(*t.granted)) : std::nullopt;
-  return {{"asked_ms", absl::ToInt64Milliseconds(t.asked)},
+  return {{"asked_ms", absl::ToInt64Milliseconds(facts.asked)},
           {"granted_ms", OrNull(t.granted)},
           {"tick_ms", OrNull(t.tick)},
           {"sync_limit", OrNull(t.sync_limit)},

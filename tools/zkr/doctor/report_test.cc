@@ -9,8 +9,8 @@
 #include "nlohmann/json.hpp"
 
 #include "tools/zkr/doctor/derived.h"
+#include "tools/zkr/doctor/doctor.h"
 #include "tools/zkr/doctor/facts_fixture.h"
-#include "tools/zkr/doctor/plan.h"
 
 namespace zkrecipes::zkr::doctor {
 namespace {

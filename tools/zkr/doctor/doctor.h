@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef ZKRECIPES_TOOLS_ZKR_DOCTOR_PLAN_H_
-#define ZKRECIPES_TOOLS_ZKR_DOCTOR_PLAN_H_
+#ifndef ZKRECIPES_TOOLS_ZKR_DOCTOR_DOCTOR_H_
+#define ZKRECIPES_TOOLS_ZKR_DOCTOR_DOCTOR_H_
 
 #include <string>
 
 #include "absl/time/time.h"
 
+#include "tools/zkr/commands/commands.h"
 #include "zkrecipes/lease_options.h"
 
 namespace zkrecipes::zkr::doctor {
@@ -45,6 +46,16 @@ Plan PlanFor(const PlanInput& input);
 std::string PlanText(const PlanInput& input);
 std::string PlanJson(const PlanInput& input);
 
+struct DoctorFlags {
+  std::string path;   // empty: none
+  std::string seen;   // "TOKEN" or "TOKEN@EPOCH"; empty: none
+  bool plan = false;  // asks no server: what follows from the timeout and `input`
+  PlanInput input;
+};
+
+// Returns zkr's exit status.
+int RunDoctor(const commands::GlobalFlags& global, const DoctorFlags& flags);
+
 }  // namespace zkrecipes::zkr::doctor
 
-#endif  // ZKRECIPES_TOOLS_ZKR_DOCTOR_PLAN_H_
+#endif  // ZKRECIPES_TOOLS_ZKR_DOCTOR_DOCTOR_H_
