@@ -25,7 +25,12 @@ class Scheduler {
 
   Scheduler(std::shared_ptr<zkrecipes::Client> client, const std::string& name,
             absl::Duration pause, Work work)
-      : election_(std::move(client), "/examples/scheduler", {.id = name}),
+      : election_(std::move(client), "/examples/scheduler",
+                  zkrecipes::LeaderElectionOptions{
+                      .candidate = {.id = name},
+                      // A replica that hangs, such as on a database that does not answer, loses
+                      // the leadership, though its connection to the ensemble is well.
+                      .acquire = {.alive_within = absl::Seconds(30)}}),
         pause_(pause),
         work_(std::move(work)) {}
 
@@ -42,9 +47,10 @@ class Scheduler {
     std::mutex mutex;
     std::unique_lock lock(mutex);
     std::condition_variable_any never;
-    // `end` interrupts the pause. believed() reads the clock, so it is right even if this process
-    // was frozen and the notice of the loss is still on its way.
-    while (!end.stop_requested() && lease.believed()) {
+    // `end` interrupts the pause. StillAlive says that this replica does not hang, and returns what
+    // believed() does: it reads the clock, so it is right even if this process was frozen and the
+    // notice of the loss is still on its way.
+    while (!end.stop_requested() && lease.StillAlive()) {
       const absl::Status done = work_(lease.pass());
       if (!done.ok()) {
         // Either a newer leader was there before, or the database is in trouble: another replica

@@ -94,7 +94,7 @@ TEST_F(SchedulerTest, HandsOverAtOnceWhenItIsStopped) {
   Replica first(first_client_, runs_);
   ASSERT_TRUE(Works(first));
   const Replica second(second_client_, runs_);
-  ensemble_.Advance(absl::Seconds(10));
+  ensemble_.Advance(absl::Seconds(2));
   EXPECT_EQ(second.runs(), 0);
   const absl::Duration before = ensemble_.Elapsed();
   first.Stop();
@@ -114,14 +114,13 @@ TEST_F(SchedulerTest, IsReplacedWhenItIsCutOff) {
   EXPECT_EQ(first.runs(), before);
 }
 
-TEST_F(SchedulerTest, ARunThatComesLateIsRefusedAndTheReplicaQueuesAgain) {
+TEST_F(SchedulerTest, AReplicaThatHangsIsReplacedAndItsLateRunIsRefused) {
   Replica first(first_client_, runs_);
   ASSERT_TRUE(Works(first));
   Replica second(second_client_, runs_);
   first.Freeze();
   ASSERT_TRUE(ensemble_.AdvanceUntil([&] { return first.is_frozen(); }));
-  ensemble_.Expire(*first_client_);
-  ASSERT_TRUE(Works(second));
+  ASSERT_TRUE(Works(second));  // though the session of the first lives
   const int before = first.runs();
   first.GoOn();
   EXPECT_TRUE(ensemble_.AdvanceUntil([&] { return first.refused() == 1; }));
