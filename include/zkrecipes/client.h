@@ -107,8 +107,9 @@ struct ClientOptions {
   std::shared_ptr<Executor> executor = {};
   // Receives the events of all acquires and leases of this client (event_listener.h).
   std::shared_ptr<EventListener> listener = {};
-  // Receives reports on the client's sessions, in order, on the executor; the last call may come
-  // after the client has been destroyed. For metrics: where time matters, ask the lease itself.
+  // Receives reports on the client's sessions, and on why there is no connection, in order, on the
+  // executor; the last call may come after the client has been destroyed. For metrics and logs:
+  // where time matters, ask the lease itself.
   std::function<void(const SessionReport&)> on_session_report = {};
   // The I/O thread, shared with other clients (event_loop.h). Null: one of its own.
   std::shared_ptr<EventLoop> loop = {};
@@ -174,7 +175,8 @@ class Client {
                                                          const WaitOptions& wait = {});
   // Creates a client that connects in the background, for a service that starts while its ensemble
   // is down. Does not block. Every call then waits for the first session, within its own timeout.
-  // OnStateChange begins with kSuspended.
+  // OnStateChange begins with kSuspended. Servers that cannot be reached, or a misspelt name, are no
+  // error: on_session_report says so after a session timeout.
   //   InvalidArgument     names the option and the rule it breaks; nothing was sent
   //   ResourceExhausted   no thread or file descriptor is available for the client itself
   //   FailedPrecondition  options.tls is set, and this library was built without TLS; options.loop
