@@ -121,6 +121,18 @@ TEST_F(GivingUpInMemoryTest, ATimeoutBoundsTheWaitForAProofAndSaysSo) {
   }
 }
 
+// Otherwise calls with less time than a proof takes would never get a lock that is free.
+TEST_F(GivingUpInMemoryTest, AfterATimeoutWithoutAProofTheNextTryGoesOnFromThere) {
+  auto user = Start();
+  PassTime(absl::Minutes(5));
+  Ask(*user, {.try_only = true}, {absl::Milliseconds(50)});
+  PassTime(absl::Seconds(1));
+  ASSERT_EQ(user->code(), StatusCode::kDeadlineExceeded) << user->result->status();
+  Ask(*user, {.try_only = true}, {absl::Milliseconds(50)});
+  ASSERT_EQ(user->answers, 2);
+  EXPECT_EQ(user->code(), StatusCode::kOk) << user->result->status();
+}
+
 // So std::lock releases what it has and waits, and a user may try again.
 TEST_F(GivingUpInMemoryTest, ATryThatOnlyWaitsForALockDelaySaysSoAndIsBusy) {
   auto holder = Start();

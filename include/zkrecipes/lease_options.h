@@ -47,7 +47,9 @@ struct LeaseOptions {
   // timeouts (kSparse: one) is proven, and the wait costs nothing. After a longer idleness it takes
   // 0.1 s and three round trips, after a reconnection up to 0.3 T + 0.3 s, at the head of the queue.
   // The timeout of the call bounds this wait, too: without a proof in time it returns what it
-  // returns for a lock that is not free in time (lock.h), and the node leaves the queue.
+  // returns for a lock that is not free in time (lock.h), and the node leaves the queue. So a call
+  // with less time than that may fail although the lock is free; the next one, if it comes within
+  // a session timeout, goes on where the proof was left.
   // If false, the lease may be kUnproven meanwhile: for a caller that wants the token at once, and
   // asks believed() before each act.
   bool wait_for_proof = true;

@@ -95,6 +95,23 @@ TEST_F(InMemoryLockTest, APausedProcessFindsItsLeaseLostThoughItWasToldNothing) 
   EXPECT_TRUE(ended.stop_requested());
 }
 
+// However much of the session the pause has left.
+TEST_F(InMemoryEnsembleTest, AnAcquireAfterAPauseIsGrantedInTime) {
+  for (int tenths = 40; tenths < 70; ++tenths) {
+    const std::shared_ptr<Client> client = *ensemble_->Connect();
+    ensemble_->Advance(absl::Minutes(1));
+    ensemble_->Pause(*client);
+    ensemble_->Advance(absl::Milliseconds(100) * tenths);
+    ensemble_->Resume(*client);
+    std::atomic<bool> granted = false;
+    Lock(client, kPath).AcquireAsync({}, [&](absl::StatusOr<Lease> lease) {
+      granted = lease.ok() && lease->believed();
+    });
+    for (int i = 0; i < 100 && !granted; ++i) ensemble_->Advance(absl::Milliseconds(100));
+    EXPECT_TRUE(granted) << tenths;
+  }
+}
+
 TEST_F(InMemoryEnsembleTest, HasClientsThatBeginBeforeItsServers) {
   const std::shared_ptr<Client> early = *ensemble_->CreateClient();
   std::optional<absl::StatusOr<Lease>> granted;

@@ -95,7 +95,9 @@ void ExpiryBound::Confirm(const Request& request, base::BootTime now) {
     const base::BootTime touch = shipped_.front().touch;
     proven = std::max(proven, touch + lifetime_);
     if (!deadline_.has_value() && !WasNotEnding(request, now)) {
-      if (!heard_.has_value() || heard_->touch + lifetime_ <= now) heard_ = {now, touch};
+      if (heard_.has_value() && heard_->touch + lifetime_ <= now) heard_.reset();
+      // A touch whose time is over proves nothing, however soon a write follows.
+      if (!heard_.has_value() && touch + lifetime_ > now) heard_ = {now, touch};
       return;
     }
   }

@@ -245,5 +245,13 @@ TEST_F(ExpiryBoundTest, AsksForAWriteAtOnceWhenThatProvesWhatIsUnproven) {
   EXPECT_EQ(bound_.ProvableFrom(), std::nullopt) << "it is proven";
 }
 
+TEST_F(ExpiryBoundTest, ATouchWhoseTimeIsOverIsNothingToGoOnFrom) {
+  TouchTwice();
+  Write(3.2, 3.3);
+  Write(0.5 + kProves, 0.6 + kProves);
+  EXPECT_EQ(bound_.ProvableFrom(), std::nullopt);
+  EXPECT_FALSE(bound_.NextWriteHelps(At(0.6 + kProves), absl::Seconds(1)));
+}
+
 }  // namespace
 }  // namespace zkrecipes::session::machine
