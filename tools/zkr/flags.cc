@@ -38,9 +38,12 @@ std::string PlainHelp::make_option_desc(const CLI::Option* option) const {
 
 std::string PlainHelp::make_footer(const CLI::App* app) const {
   if (app->get_footer().empty()) return "";
-  return absl::StrCat(app->get_footer(),
-                      "\nThe global options, such as --json, may stand before or after `",
-                      app->get_name(), "`:\nsee `zkr --help`.\n");
+  return app->get_footer() + R"(
+Also 64 bad arguments; 69 no ensemble; 71 the output could not be written; 73
+something is used up; 77 permission denied.
+The global options, such as --json, may stand before or after the command: see
+`zkr --help`.
+)";
 }
 
 std::string CommandHelp::make_usage(const CLI::App* app, std::string /*name*/) const {

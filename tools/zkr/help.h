@@ -5,7 +5,7 @@
 
 namespace zkrecipes::zkr {
 
-// The text that --help shows below the options of each command.
+// The text that --help shows below the options of each command, before what is common to all.
 
 inline constexpr char kLockHelp[] = R"(
 CMD finds ZKR_FENCING_TOKEN, ZKR_FENCING_EPOCH, ZKR_SEQUENCER, ZKR_PATH and
@@ -20,9 +20,8 @@ guard process ensures that. These processes escape it:
 of CMD escape.
 
 Exit status: CMD's own, or 128+n if signal n ended it; 75 the lock was not
-acquired; 70 the lock was lost while CMD ran; 69 no ensemble; 73 something is
-used up; 77 permission denied; 64 bad arguments; 126 CMD cannot be run; 127 CMD
-was not found.)";
+acquired; 70 the lock was lost while CMD ran; 126 CMD cannot be run; 127 CMD was
+not found.)";
 
 inline constexpr char kElectHelp[] = R"(
 Campaigns, runs CMD while leading, and campaigns again when CMD has ended or the
@@ -35,10 +34,9 @@ ZKR_NODE in its environment. CMD and everything it starts are dead before
 another candidate can lead, and die with zkr.
 
 Exit status: that of the last CMD, or 128+n if signal n ended it or came while
-no CMD ran; 126 CMD cannot be run; 127 CMD was not found; 69 no ensemble; 73
-something is used up; 77 permission denied; 64 bad arguments. With --once also
-70 the leadership was lost while CMD ran; 75 another client deleted the
-candidate's node.)";
+no CMD ran; 126 CMD cannot be run; 127 CMD was not found. With --once also 70
+the leadership was lost while CMD ran; 75 another client deleted the candidate's
+node.)";
 
 inline constexpr char kObserveHelp[] = R"(
 Prints one line for the current leader and one for every change, including
@@ -47,15 +45,14 @@ a lost connection are printed once the connection is back; of several changes in
 a row, only the last is sure to be printed.
 
 Exit status: 128+n if signal n ended it (130 for Ctrl-C), also 141 if its output
-was closed; 69 no ensemble; 77 permission denied; 64 bad arguments.)";
+was closed.)";
 
 inline constexpr char kCheckHelp[] = R"(
 Asks the ensemble's quorum whether the grant that SEQUENCER names still holds. A
 resource that keeps no record of tokens can check the sequencer of each writer
 in this way.
 
-Exit status: 0 it holds; 1 it does not; 69 no ensemble; 73 something is used up;
-77 permission denied; 64 bad arguments.)";
+Exit status: 0 it holds; 1 it does not.)";
 
 inline constexpr char kBreakHelp[] = R"(
 Deletes the node of the one contender whose token is N, and nothing else. A
@@ -63,8 +60,7 @@ holder's lease is then lost and the next contender is granted the lock, while
 the holder may need a moment to notice. The resource that the lock guards should
 therefore check tokens.
 
-Exit status: 0 deleted; 1 no contender has that token; 69 no ensemble; 73
-something is used up; 77 permission denied; 64 bad arguments.)";
+Exit status: 0 deleted; 1 no contender has that token, or several have it.)";
 
 inline constexpr char kEpochHelp[] = R"(
 The epoch counts how often operators have set the ensemble back to an older
@@ -79,12 +75,10 @@ creates it, or takes a stranger's place, for the users of --digest-file (and of
 a client certificate) alone; --above N is needed if what the record holds is not
 believed. --make comes to 10001000 at most, --raise a million further each time.
 
-Exit status: 0; 69 no ensemble; 77 permission denied; 64 bad arguments, or the
-record is not believed; 71 the epoch could not be written.)";
+Exit status: 0; 64 also if the record is not believed.)";
 
 inline constexpr char kLsHelp[] = R"(
-Exit status: 0, also if the queue is empty or the path does not exist; 69 no
-ensemble; 73 something is used up; 77 permission denied; 64 bad arguments.)";
+Exit status: 0, also if the queue is empty or the path does not exist.)";
 
 inline constexpr char kDoctorHelp[] = R"(
 Asks each server by itself, then examines the epoch and PATH. Of a lock that is
@@ -96,8 +90,7 @@ unless the servers' 4lw.commands.whitelist has conf and mntr, and with --tls-ca.
 Opens sessions and closes them; changes nothing. A server that does not answer
 costs a second. With --plan it only calculates, and asks no server.
 
-Exit status: 0 nothing found; 1 something to do; 69 no server grants a session;
-71 the report could not be written; 77 PATH may not be read; 64 bad arguments.)";
+Exit status: 0 nothing found; 1 something to do.)";
 
 // ---- of the manual page alone ------------------------------------------------------------------
 
