@@ -117,7 +117,7 @@ class Watcher {
     if (queue.ok() && !global_.quiet) Complain("the servers answer again");
     last_.clear();  // so that the view is seen to be new
     // Where it is slow all the time, that is told at most a few times.
-    patience_ = std::min(2 * patience, absl::Seconds(8));
+    patience_ = std::min(2 * patience, absl::Minutes(1));
     return queue;
   }
 
