@@ -148,9 +148,6 @@ TEST_F(ZkrDoctorTest, FindsAnOpenParentOfClosedContenders) {
   EXPECT_EQ(ls->Wait(), 0);
   EXPECT_THAT(ls->Out(), HasSubstr("unknown"));
   EXPECT_THAT(ls->Out(), Not(HasSubstr("1970")));
-  auto text = Start({"doctor", node_path()});
-  EXPECT_EQ(text->Wait(), 1);
-  EXPECT_THAT(text->Out(), Not(HasSubstr("no session")));
 }
 
 TEST_F(ZkrDoctorTest, IsContentWithAClosedPathOfItsUsers) {

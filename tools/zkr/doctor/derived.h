@@ -109,11 +109,15 @@ std::optional<bool> WasSetBack(const Facts& facts);
 // ---- judging and telling ------------------------------------------------------------------------
 
 // Each judges one path. Pure.
-Findings JudgeQueue(const Facts& facts, const PathFacts& path);
-Findings JudgeAcls(const Facts& facts, const PathFacts& path);
+void JudgeQueue(const Facts& facts, const PathFacts& path, Findings& found);
+void JudgeAcls(const Facts& facts, const PathFacts& path, Findings& found);
 
 // All findings about servers, timeouts, epoch, sessions and paths. Pure.
 Findings Diagnose(const Facts& facts);
+
+// What an operator does about a record of the epoch that is not to be trusted.
+inline constexpr char kMakeEpoch[] =
+    "zkr epoch --make --above N, N being the highest epoch that any resource has seen";
 
 // "a, b, c and 2 more": at most five of them, made printable.
 std::string NameSome(const std::vector<std::string>& names);
@@ -122,9 +126,7 @@ std::string NameSome(const std::vector<std::string>& names);
 // characters, except for the table of servers where names are long.
 std::string ReportText(const Facts& facts, const Findings& findings);
 
-// One object on one line, in which null stands for what is not known or not there:
-//   {"findings": [{"what", "about", "seen", "sure": "certain"|"likely", "do"}], "servers": [...],
-//    "session": {...}, "epoch": {"now", "zxid", "set_back"}, "path": {...}, "lock": {...}}
+// As zkr.schema.json says.
 std::string ReportJson(const Facts& facts, const Findings& findings);
 
 }  // namespace zkrecipes::zkr::doctor

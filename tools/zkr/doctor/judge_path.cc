@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -153,22 +155,18 @@ void JudgeOpen(const PathFacts& path, Findings& found) {
                    "set the same ACL on the parent"});
 }
 
-constexpr char kMakeEpoch[] =
-    "zkr epoch --make --above N, N being the highest epoch that any resource has seen";
-
 // Who may do more than read, besides this client's users. A hash is hidden only from those who are
 // none of the ACL's administrators.
-Names Strangers(const Facts& facts, const Acl& acl) {
-  Names strangers;
-  for (const zk::AclEntry& entry : acl) {
+void AddStrangers(const Facts& facts, const std::optional<Acl>& acl,
+                  std::set<std::string>& strangers) {
+  for (const zk::AclEntry& entry : acl.value_or(Acl())) {
     const std::string user = entry.id.substr(0, entry.id.find(':'));
     const bool ours = entry.scheme == "digest" && std::ranges::count(facts.users, user) > 0 &&
                       !absl::EndsWith(entry.id, ":x");
     if ((entry.permissions & ~kMayRead) != 0 && !ours) {
-      strangers.push_back(absl::StrCat(entry.scheme, ":", entry.id));
+      strangers.insert(absl::StrCat(entry.scheme, ":", entry.id));
     }
   }
-  return strangers;
 }
 
 // One who has credentials keeps strangers from locks, and so from the epoch. Under an open root the
@@ -182,15 +180,15 @@ void JudgeOwner(const Facts& facts, const PathFacts& parent, Findings& found) {
                      "zkr epoch --make"});
   }
   for (const auto& [record, acl] : parent.children) {
-    Names strangers = acl ? Strangers(facts, *acl) : Names();
-    if (parent.acl) std::ranges::move(Strangers(facts, *parent.acl), back_inserter(strangers));
-    std::ranges::sort(strangers);
-    strangers.erase(std::unique(strangers.begin(), strangers.end()), strangers.end());
+    std::set<std::string> strangers;
+    AddStrangers(facts, acl, strangers);
+    AddStrangers(facts, parent.acl, strangers);
     if (strangers.empty()) continue;
     found.push_back({kCertain, "epoch-foreign", record,
                      absl::StrCat("others than this client's users may write the epoch, or take "
                                   "its place (",
-                                  NameSome(strangers), "): all clients believe them"),
+                                  NameSome({strangers.begin(), strangers.end()}),
+                                  "): all clients believe them"),
                      kMakeEpoch});
   }
 }
@@ -208,8 +206,7 @@ void JudgeRecord(const PathFacts& parent, Findings& found) {
 
 }  // namespace
 
-Findings JudgeQueue(const Facts& facts, const PathFacts& path) {
-  Findings found;
+void JudgeQueue(const Facts& facts, const PathFacts& path, Findings& found) {
   if (path.exists && !path.listed) {
     found.push_back(
         {kCertain, "path-unreadable", path.path,
@@ -220,15 +217,12 @@ Findings JudgeQueue(const Facts& facts, const PathFacts& path) {
   JudgeOrphans(facts, path, found);
   JudgeProcesses(facts, path, found);
   JudgeSilence(facts, path, found);
-  return found;
 }
 
-Findings JudgeAcls(const Facts& facts, const PathFacts& path) {
-  Findings found;
+void JudgeAcls(const Facts& facts, const PathFacts& path, Findings& found) {
   if (path.of_epoch) JudgeOwner(facts, path, found);
   if (path.of_epoch && path.exists) JudgeRecord(path, found);
   if (path.exists && path.acl) JudgeOpen(path, found);
-  return found;
 }
 
 }  // namespace zkrecipes::zkr::doctor

@@ -3,7 +3,6 @@
 // The servers by themselves, the timeouts, the epoch, the sessions: whatever is not about one path.
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -88,8 +87,7 @@ void JudgeGrants(const Facts& facts, Findings& found) {
        "give all servers one tickTime, minSessionTimeout and maxSessionTimeout"});
 }
 
-Findings JudgeServers(const Facts& facts) {
-  Findings found;
+void JudgeServers(const Facts& facts, Findings& found) {
   JudgeEnsembles(facts, found);
   const auto good = std::ranges::count_if(
       facts.servers, [](const ServerFacts& server) { return server.granted.has_value(); });
@@ -99,14 +97,12 @@ Findings JudgeServers(const Facts& facts) {
   }
   JudgeVoters(facts, std::ssize(facts.servers) - good, found);
   JudgeGrants(facts, found);
-  return found;
 }
 
-Findings JudgeTimeouts(const Facts& facts) {
+void JudgeTimeouts(const Facts& facts, Findings& found) {
   const Timeouts t = TimeoutsIn(facts);
-  Findings found;
   // No server grants a session: findings of their own say so.
-  if (!t.granted) return found;
+  if (!t.granted) return;
   const absl::Duration granted = *t.granted;
   if (granted != facts.asked) {
     const bool longer = granted > facts.asked;
@@ -127,7 +123,7 @@ Findings JudgeTimeouts(const Facts& facts) {
                       " or more, or remove minSessionTimeout from the servers' configuration")});
   }
   // One server follows no other, so it has no syncLimit.
-  if (t.alone || !t.silence || granted >= *t.silence) return found;
+  if (t.alone || !t.silence || granted >= *t.silence) return;
   // A follower that is cut off goes on serving for syncLimit ticks, longer than such a session
   // lives.
   found.push_back(
@@ -139,37 +135,34 @@ Findings JudgeTimeouts(const Facts& facts) {
                     " leases end in time), and a leader that falls silent costs every lease"),
        absl::StrCat("ask for ", Short(*t.silence),
                     " or more (--session-timeout), or lower the servers' syncLimit")});
-  return found;
 }
 
-Findings JudgeEpoch(const Facts& facts) {
+void JudgeEpoch(const Facts& facts, Findings& found) {
   if (!facts.epoch_trouble.empty()) {
-    return {{kCertain, "epoch-unreadable", session::kEpochPath,
-             absl::StrCat(facts.epoch_trouble, "; no lock is granted to such a client"),
-             absl::StrCat(facts.epoch_denied
-                              ? "give credentials that may read it (--digest-file); only if nobody "
-                                "can: "
-                              : "",
-                          "zkr epoch --make --above N, N being the highest epoch that any resource "
-                          "has seen")}};
+    return found.push_back(
+        {kCertain, "epoch-unreadable", session::kEpochPath,
+         absl::StrCat(facts.epoch_trouble, "; no lock is granted to such a client"),
+         absl::StrCat(facts.epoch_denied ? "give credentials that may read it (--digest-file); "
+                                           "only if nobody can: "
+                                         : "",
+                      kMakeEpoch)});
   }
-  if (!WasSetBack(facts).value_or(false)) return {};
+  if (!WasSetBack(facts).value_or(false)) return;
   const FencingPass& seen = *facts.seen;
   const std::string behind =
       *facts.epoch < seen.epoch
           ? absl::StrCat("epoch ", seen.epoch, ", and the ensemble is at ", *facts.epoch)
           : absl::StrCat("token ", seen.token.ToString(),
                          ", and the ensemble has only come to zxid ", *HighestZxid(facts));
-  return {{kCertain, "set-back", "ensemble",
-           absl::StrCat("a resource has seen ", behind,
-                        ": it was set back to an older state, so that tokens repeat, and "
-                        "resources refuse new holders or admit old ones"),
-           absl::StrCat("stop all that acquires locks, then: zkr epoch --raise --above ",
-                        seen.epoch, " (docs/zkr.md, \"After a restore\")")}};
+  found.push_back({kCertain, "set-back", "ensemble",
+                   absl::StrCat("a resource has seen ", behind,
+                                ": it was set back to an older state, so that tokens repeat, and "
+                                "resources refuse new holders or admit old ones"),
+                   absl::StrCat("stop all that acquires locks, then: zkr epoch --raise --above ",
+                                seen.epoch, " (docs/zkr.md, \"After a restore\")")});
 }
 
-Findings JudgeSessions(const Facts& facts) {
-  Findings found;
+void JudgeSessions(const Facts& facts, Findings& found) {
   for (const Disagreement& d : facts.disagreements) {
     found.push_back(
         {kCertain, "servers-disagree", Printable(d.missing_at),
@@ -179,22 +172,20 @@ Findings JudgeSessions(const Facts& facts) {
          "trust no lock meanwhile: stop all that acquires locks, and find out which of the two has"
          " the ensemble's data (docs/adr/0021)"});
   }
-  return found;
 }
 
 }  // namespace
 
 Findings Diagnose(const Facts& facts) {
-  Findings all;
-  const auto add = [&all](Findings more) { std::ranges::move(more, std::back_inserter(all)); };
-  add(JudgeServers(facts));
-  add(JudgeTimeouts(facts));
-  add(JudgeEpoch(facts));
-  add(JudgeSessions(facts));
-  if (facts.path) add(JudgeQueue(facts, *facts.path));
-  if (facts.path) add(JudgeAcls(facts, *facts.path));
-  if (facts.epoch_parent) add(JudgeAcls(facts, *facts.epoch_parent));
-  return all;
+  Findings found;
+  JudgeServers(facts, found);
+  JudgeTimeouts(facts, found);
+  JudgeEpoch(facts, found);
+  JudgeSessions(facts, found);
+  if (facts.path) JudgeQueue(facts, *facts.path, found);
+  if (facts.path) JudgeAcls(facts, *facts.path, found);
+  if (facts.epoch_parent) JudgeAcls(facts, *facts.epoch_parent, found);
+  return found;
 }
 
 std::string NameSome(const std::vector<std::string>& names) {

@@ -59,13 +59,10 @@ void AskWords(Probe& probe, const std::string& srvr) {
 void Examine(const commands::GlobalFlags& flags, Probe& probe) {
   ServerFacts& facts = probe.facts;
   if (facts.address.empty()) return;
-  if (commands::UsesTls(flags)) {
-    Connect(flags, probe);
-    facts.reachable = probe.client.ok();
-    if (!probe.client.ok()) facts.trouble = std::string(probe.client.status().message());
-    return;
-  }
-  const auto srvr = testing::FourLetterWord(facts.address, "srvr", kPatience);
+  // Four letter words do not go through TLS.
+  const bool tls = commands::UsesTls(flags);
+  absl::StatusOr<std::string> srvr = absl::UnknownError("not asked");
+  if (!tls) srvr = testing::FourLetterWord(facts.address, "srvr", kPatience);
   if (absl::IsDeadlineExceeded(srvr.status())) {  // silent: nothing else would be answered
     facts.trouble = absl::StrCat("nothing comes within ", absl::FormatDuration(kPatience));
     return;
@@ -73,14 +70,12 @@ void Examine(const commands::GlobalFlags& flags, Probe& probe) {
   Connect(flags, probe);
   // A server may be closed to srvr and still serve.
   facts.reachable = srvr.ok() || probe.client.ok();
-  if (!srvr.ok() && !facts.reachable) facts.trouble = std::string(srvr.status().message());
-  if (!srvr.ok()) return;
-  if (!probe.client.ok()) {
-    facts.trouble = absl::StrContains(*srvr, "not currently serving requests")
-                        ? "it is not in the quorum"
-                        : std::string(probe.client.status().message());
-  }
-  AskWords(probe, *srvr);
+  if (srvr.ok()) AskWords(probe, *srvr);
+  if (probe.client.ok()) return;
+  const bool out_of_quorum =
+      srvr.ok() && absl::StrContains(*srvr, "not currently serving requests");
+  const absl::Status why = srvr.ok() || tls ? probe.client.status() : srvr.status();
+  facts.trouble = out_of_quorum ? "it is not in the quorum" : std::string(why.message());
 }
 
 // The server once for each of its addresses, or once with the reason why it has none.
@@ -217,26 +212,24 @@ ServerWords WordsIn(absl::string_view answers) {
 
 std::optional<Connections> ReadCons(absl::string_view answer, std::int64_t own_session) {
   Connections found;
-  std::map<std::int64_t, std::int64_t> answered_ms;
   for (absl::string_view line : absl::StrSplit(answer, '\n')) {
     const auto session = FieldOf(line, ",sid=");
     const auto answered = FieldOf(line, ",lresp=");
     if (!session || !answered) continue;
     line = absl::StripLeadingAsciiWhitespace(line);
     absl::ConsumePrefix(&line, "/");
-    answered_ms[*session] = *answered;
-    found[*session] = {std::string(line.substr(0, line.find("]("))),
+    const absl::string_view from = line.substr(0, line.find("]("));
+    found[*session] = {std::string(from.substr(0, from.rfind('['))),
                        absl::Milliseconds(FieldOf(line, ",to=").value_or(0)),
-                       {}};
-    std::string& from = found[*session].from;
-    from = from.substr(0, from.rfind('['));
+                       absl::Milliseconds(*answered)};
   }
   // Without a session that was answered just now the server's clock is not known, nor how long ago
   // a time is.
-  if (!answered_ms.contains(own_session)) return std::nullopt;
+  const auto own = found.find(own_session);
+  if (own == found.end()) return std::nullopt;
+  const absl::Duration now = own->second.silent;
   for (auto& [session, connection] : found) {
-    const std::int64_t ago = answered_ms[own_session] - answered_ms[session];
-    connection.silent = std::max(absl::ZeroDuration(), absl::Milliseconds(ago));
+    connection.silent = std::max(absl::ZeroDuration(), now - connection.silent);
   }
   return found;
 }
