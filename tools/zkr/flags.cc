@@ -199,16 +199,17 @@ void AddCommandFlags(CLI::App& command, commands::CommandFlags& flags,
   AddNumber(command, "--status-fd", flags.status_fd, 0, INT_MAX,
             "Write the result as one JSON object to this descriptor");
   // "auto" never fails where "process" works; the other two say what is wanted, or refuse (126).
-  const std::map<std::string, supervisor::GuardKind> kinds = {
+  static const std::map<std::string, supervisor::GuardKind> kKinds = {
       {"auto", supervisor::GuardKind::kAuto},
       {"cgroup", supervisor::GuardKind::kCgroup},
       {"process", supervisor::GuardKind::kProcess}};
   command
-      .add_option("--guard", flags.guard,
-                  "How CMD's tree is found when it is to be killed: by a cgroup where one can be "
-                  "made (auto), by a cgroup, or by its processes' parents (process)")
-      ->type_name("auto|cgroup|process")
-      ->transform(CLI::CheckedTransformer(kinds).description(""));
+      .add_option_function<std::string>(
+          "--guard", [&flags](const std::string& name) { flags.guard = kKinds.at(name); },
+          "How CMD's tree is found when it is to be killed: by a cgroup where one can be made "
+          "(auto), by a cgroup, or by its processes' parents (process)")
+      ->check(CLI::IsMember({"auto", "cgroup", "process"}).description(""))
+      ->type_name("auto|cgroup|process");
 }
 
 void FinishCommand(const CLI::App& command, const std::optional<std::vector<std::string>>& cmd,
