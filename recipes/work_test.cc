@@ -181,6 +181,23 @@ TEST_P(WorkTest, AReleaseThatIsNotConfirmedTakesASessionTimeoutAtMost) {
   }
 }
 
+// What became of the node is not known, whatever is given up behind that.
+TEST_P(WorkTest, AReleaseThatIsNotConfirmedIsToldAfterAnAcquireThatIsGivenUp) {
+  Start([this](const Lease&, const std::stop_token&) {
+    ensemble_.Disconnect(*client_);
+    ++terms_;
+  });
+  ASSERT_TRUE(Await([this] { return terms_ == 1; }));
+  ensemble_.Advance(absl::Minutes(1));  // it waits for its second lease
+  stop_.request_stop();
+  EXPECT_EQ(EndNow().code(), StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(terms_, 1);
+}
+
+TEST_P(WorkTest, ThatIsNoneIsRefusedBeforeItTakesALease) {
+  EXPECT_EQ(GetParam().Of(client_, "/q")({}, nullptr, {}).code(), StatusCode::kInvalidArgument);
+}
+
 TEST_P(WorkTest, EndsWithAnErrorThatATryWouldOnlyHide) {
   Start(Brief());
   ASSERT_TRUE(Await([this] { return terms_ == 1; }));
@@ -214,10 +231,11 @@ class GrantedWorkTest : public WorkTest {
     };
     Begin([this, acquire] {
       return queue::acquire::RunWork(internal::ClientAccess::Core(*client_), acquire,
-                                     stop_.get_token(), Lasting(), {});
+                                     stop_.get_token(), Lasting(), {.once = once_});
     });
   }
 
+  bool once_ = false;
   std::atomic<int> asked_ = 0;
 };
 INSTANTIATE_TEST_SUITE_P(Of, GrantedWorkTest, ::testing::Values(kWorkRecipes[0]), NameOf);
@@ -237,6 +255,21 @@ TEST_P(GrantedWorkTest, DoesNotBeginUnderALeaseThatIsLost) {
   EXPECT_EQ(terms_, 0);
   ensemble_.Resume(*client_);
   EXPECT_TRUE(Await([this] { return terms_ == 1; }));
+}
+
+TEST_P(GrantedWorkTest, ThatIsToRunOnceSaysThatItsLeaseWasLostBefore) {
+  once_ = true;
+  std::atomic<bool> granted = false;
+  std::binary_semaphore lost(0);
+  StartWith([&](const Lease&) {
+    granted = true;
+    lost.acquire();
+  });
+  ASSERT_TRUE(Await([&] { return granted.load(); }));
+  ensemble_.Advance(absl::Seconds(2));
+  lost.release();
+  EXPECT_EQ(AwaitEnd().code(), StatusCode::kAborted);
+  EXPECT_EQ(terms_, 0);
 }
 
 TEST_P(GrantedWorkTest, DoesNotBeginAfterAStop) {

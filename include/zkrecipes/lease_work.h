@@ -23,17 +23,19 @@ namespace [[gnu::visibility("default")]] zkrecipes {
 // while neither reason for `end` is known, and under a lease that can be believed, unless
 // `wait_for_proof` is false (lease_options.h). `end` is a notice, which may come late: ask
 // Lease::believed() before each act, as with every lease. Once work has returned, `end` stays as it
-// is, and the lease is released: what work has begun must be over by then.
+// is, and the lease is released: what work has begun must be over by then. With a `hold_at_most` or
+// `alive_within` that is shorter than a thread may take to wake up, work may never begin.
 //
 // The calls block. They have no timeout, but the release takes a session timeout at most. Work may
 // destroy the recipe and the options, and drop the client, which the call keeps. An exception that
 // work throws leaves the call, and the lease is released in the background.
-//   OK                  stopped, or `once` and work has run: the node is gone, or the place in the
-//                       queue is given up in the background
+//   OK                  stopped, also if that was before the call, or `once` and work has run: the
+//                       node is gone, or the place in the queue is given up in the background
 //   DeadlineExceeded    stopped or `once`, but the last lease's release was not confirmed within
 //                       the session timeout; the deletion goes on in the background
-//   Aborted             `once`, and the lease was lost while work ran
-//   InvalidArgument     the path, an option, the candidate or a pause; nothing was asked for
+//   Aborted             `once`, and the lease was lost before work could begin or while it ran
+//   InvalidArgument     the path, an option, the candidate or a pause, or `work` is null; nothing
+//                       was asked for
 //   PermissionDenied, Unauthenticated, FailedPrecondition, ResourceExhausted, Internal
 //                       as for an acquire (lock.h) or a release. They end the loop, also after
 //                       work has run, since retries would hide them: another try would not help
@@ -44,7 +46,7 @@ using LeaseWork = absl::AnyInvocable<void(const Lease& lease, std::stop_token en
 
 // How the loop begins, ends and rests.
 struct RunOptions {
-  // The call returns once work has run, instead of acquiring again.
+  // The call returns after the first lease, instead of acquiring again.
   bool once = false;
   // The pause before the next acquire is a random time between half a limit and the whole limit, so
   // that work that returns at once does not spin. The limit is `first_pause`, and doubles up to

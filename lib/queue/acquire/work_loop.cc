@@ -11,7 +11,8 @@
 namespace zkrecipes::queue::acquire {
 namespace {
 
-absl::Status CheckPauses(const RunOptions& options) {
+absl::Status Check(const LeaseWork& work, const RunOptions& options) {
+  if (work == nullptr) return absl::InvalidArgumentError("run: there is no work");
   const absl::Duration first = options.first_pause;
   const absl::Duration longest = options.longest_pause;
   if (first > absl::ZeroDuration() && first <= longest && longest < absl::InfiniteDuration()) {
@@ -31,7 +32,6 @@ bool MayTryAgain(const absl::Status& status) {
 
 // One acquire, the work under its lease, and the release.
 struct Turn {
-  bool worked = false;
   bool granted = false;
   absl::Status status;  // of the release if it was granted, otherwise of the acquire
 };
@@ -50,8 +50,7 @@ Turn TakeTurn(const internal::ClientCore& core, BlockingAcquire& acquire,
     const std::stop_callback on_end(lease->ended(), request);
     // The process may have stood still since the grant. end_reason() reads the clock, so it knows of
     // a loss before ended() does.
-    turn.worked = !end.stop_requested() && !lease->end_reason().has_value();
-    if (turn.worked) work(*lease, end.get_token());
+    if (!end.stop_requested() && !lease->end_reason().has_value()) work(*lease, end.get_token());
   }
   // Bounded, so that an ensemble that does not answer cannot keep the loop from going on.
   turn.status = std::move(*lease).Release({.timeout = core.session_timeout()});
@@ -62,15 +61,16 @@ Turn TakeTurn(const internal::ClientCore& core, BlockingAcquire& acquire,
 
 absl::Status RunWork(std::shared_ptr<internal::ClientCore> core, BlockingAcquire acquire,
                      const std::stop_token& stop, LeaseWork work, RunOptions options) {
-  if (absl::Status wrong = CheckPauses(options); !wrong.ok()) return wrong;
+  if (absl::Status wrong = Check(work, options); !wrong.ok()) return wrong;
   int pauses = 0;
-  absl::Status last = absl::OkStatus();  // of the last release, if the last acquire was granted
+  // Of the last release. An acquire that is given up does not change what became of that node.
+  absl::Status last = absl::OkStatus();
   while (!stop.stop_requested()) {
     const base::BootTime began = core->Now();
     const Turn turn = TakeTurn(*core, acquire, stop, work);
     if (!turn.status.ok() && !MayTryAgain(turn.status)) return turn.status;
-    last = turn.granted ? turn.status : absl::OkStatus();
-    if (turn.worked && options.once) return last;
+    if (turn.granted) last = turn.status;
+    if (turn.granted && options.once) return last;
     const auto limit = [&] {
       return base::Doubled(options.first_pause, options.longest_pause, pauses);
     };
