@@ -18,7 +18,6 @@ SPEED = ["uncontended cycle, median", "hand-over to a waiter, median", "2 client
          "uncontended cycle at 5 ms", "hand-over at 5 ms", "8 clients on one lock at 5 ms"]
 CROWD = {"2 clients on one lock": 2, "8 clients on one lock": 8, "32 clients on one lock": 32, "128 clients on one lock": 128,
          "1,000 waiters on one lock": 1000, "10,000 waiters on one lock": 10000}
-HELD = "a held lock, with beats"
 
 
 class Svg:

@@ -6,7 +6,6 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -24,7 +23,6 @@ namespace {
 using absl::StatusCode;
 using ::testing::HasSubstr;
 using testing::LocalEnsemble;
-using testing::LocalEnsembleOptions;
 
 constexpr absl::Duration kTimeout = absl::Seconds(2);
 

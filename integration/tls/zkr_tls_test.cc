@@ -23,7 +23,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "integration/fixtures/client_fixture.h"
 #include "integration/tls/secure_ensemble.h"
 #include "integration/zkr/zkr_process.h"
 #include "lib/base/unique_fd.h"

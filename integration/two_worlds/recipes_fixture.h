@@ -14,7 +14,6 @@
 
 #include "integration/fixtures/zk_fixture.h"
 #include "integration/two_worlds/world_fixture.h"
-#include "zkrecipes/contenders.h"
 #include "zkrecipes/leader_election.h"
 #include "zkrecipes/read_write_lock.h"
 

@@ -17,7 +17,6 @@
 #include <set>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include <gtest/gtest.h>
 

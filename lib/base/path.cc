@@ -5,7 +5,6 @@
 #include <cassert>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"

@@ -6,11 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/strings/str_cat.h"
-
-#include "lib/base/mutex.h"
-
 namespace zkrecipes::session {
 namespace {
 

@@ -6,7 +6,6 @@
 #include <deque>
 #include <functional>
 #include <latch>
-#include <optional>
 #include <utility>
 
 #include <gtest/gtest.h>

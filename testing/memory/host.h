@@ -10,7 +10,6 @@
 #include <memory>
 #include <optional>
 #include <random>
-#include <string>
 #include <vector>
 
 #include "lib/base/boot_time.h"

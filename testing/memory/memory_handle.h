@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "lib/zk/seam/connect_pace.h"
 #include "lib/zk/seam/handle.h"

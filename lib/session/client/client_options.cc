@@ -5,7 +5,6 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "absl/strings/escaping.h"

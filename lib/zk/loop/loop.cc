@@ -10,7 +10,6 @@
 #include <cassert>
 #include <cerrno>
 #include <climits>
-#include <cstring>
 #include <thread>
 #include <utility>
 #include <vector>

@@ -4,7 +4,6 @@
 #define ZKRECIPES_LIB_ZK_LOOP_TIMER_QUEUE_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <utility>
 
 #include "absl/container/btree_set.h"

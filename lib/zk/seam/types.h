@@ -10,7 +10,6 @@
 #include <compare>
 #include <cstdint>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
