@@ -175,8 +175,8 @@ class Client {
                                                          const WaitOptions& wait = {});
   // Creates a client that connects in the background, for a service that starts while its ensemble
   // is down. Does not block. Every call then waits for the first session, within its own timeout.
-  // OnStateChange begins with kSuspended. Servers that cannot be reached, or a misspelt name, are no
-  // error: on_session_report says so after a session timeout.
+  // OnStateChange begins with kSuspended. Servers that cannot be reached, or a misspelt name, are
+  // no error: on_session_report says so after a session timeout.
   //   InvalidArgument     names the option and the rule it breaks; nothing was sent
   //   ResourceExhausted   no thread or file descriptor is available for the client itself
   //   FailedPrecondition  options.tls is set, and this library was built without TLS; options.loop
@@ -200,16 +200,17 @@ class Client {
 
   // Releases every lease, ends every wait (FailedPrecondition), then ends the session. May be
   // called more than once, and from several threads.
-  //   OK                 a server has confirmed the end of the session, or the deletion of every
-  //                      released node; nodes that went with an expired session are not counted
+  //   OK                 a server has confirmed the end of the session, or it had ended before, and
+  //                      the deletion of every released node was confirmed
   //   DeadlineExceeded   not confirmed within wait.timeout or one session timeout, whichever is
   //                      shorter: because no server has answered, or there was no connection. It
   //                      is not known whether the session has ended, and what the message names,
   //                      nodes of locks among them, may be there until it ends by itself, one
   //                      session timeout after the ensemble last heard of it. After wait.timeout
   //                      closing continues in the background. Also, as Lease::Release, if a
-  //                      session expired before the deletion of a released node was confirmed,
-  //                      and the next one has not begun, or not a session timeout ago
+  //                      session expired before the deletion of a node was confirmed that had been
+  //                      released or given up, and the next one has not begun, or less than 1.7
+  //                      session timeouts ago
   //   Cancelled          by wait.cancel: likewise
   //   InvalidArgument    the timeout; nothing is closed
   //   FailedPrecondition on the client's own I/O thread, or in a forked child; nothing is closed

@@ -45,7 +45,8 @@ struct LeaseOptions {
   // If true, each form of acquire gives a lease that is kHeld: proven, or in lock-delay mode. So
   // believed() is true when the call returns. A session that has held a lease within three session
   // timeouts (kSparse: one) is proven, and the wait costs nothing. After a longer idleness it takes
-  // 0.1 s and three round trips, after a reconnection up to 0.3 T + 0.3 s, at the head of the queue.
+  // 0.1 s and three round trips, after a reconnection up to 0.3 T + 0.3 s, at the head of the queue
+  // (with kSparse and a short T, or margins near their limits, longer: docs/lease.md).
   // The timeout of the call bounds this wait, too: without a proof in time it returns what it
   // returns for a lock that is not free in time (lock.h), and the node leaves the queue. So a call
   // with less time than that may fail although the lock is free; the next one, if it comes within

@@ -26,8 +26,8 @@
 // std::generic_category(), whose what() begins with that status. By std::errc:
 //
 //   invalid_argument            the path or the options (InvalidArgument)
-//   timed_out                   a try: no answer from the ensemble within a session timeout
-//                               (DeadlineExceeded, Unavailable)
+//   timed_out                   a try: no answer from the ensemble, or no proof that the session
+//                               lives, within a session timeout (DeadlineExceeded, Unavailable)
 //   identifier_removed          another client deleted the node while it was queued (Aborted)
 //   permission_denied           by the path's ACL (PermissionDenied), or the server refused the
 //                               client's credentials (Unauthenticated)
@@ -60,7 +60,8 @@ class AdapterBase {
   // in different orders with std::lock do not block each other for ever.
   void lock() { Lock(Mode::kExclusive); }
   // False if another contender holds it or queues for it, or a lock delay is not over. Blocks for a
-  // round trip or two, at most for the client's session timeout.
+  // round trip or two, after idleness or a reconnection for the wait for a proof
+  // (LeaseOptions::wait_for_proof), and at most for the client's session timeout.
   bool try_lock() { return TryLock(Mode::kExclusive); }
   // False if it was not acquired in time, for any reason. Zero or less: the same as try_lock.
   template <typename Rep, typename Period>

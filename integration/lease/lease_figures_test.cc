@@ -31,9 +31,9 @@ using base::BootTime;
 
 class LeaseFiguresTest : public LeaseTest {
  protected:
-  // How long an acquire takes, until its lease is proven, when the client is new, has another lease,
-  // was idle for two session timeouts, or was idle and then reconnected; and the least that a
-  // holder ever has left.
+  // How long an acquire takes, until its lease is proven, when the client is new, has another
+  // lease, was idle for two session timeouts, or was idle and then reconnected; and the least that
+  // a holder ever has left.
   struct Figures {
     absl::Duration fresh, busy, idle, taken_up, lowest;
   };

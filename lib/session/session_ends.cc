@@ -22,19 +22,22 @@ void SessionEnds::Began(zk::SessionId id, base::BootTime now) {
 
 // The leader that confirmed an end may have failed before it had ended the session. The next one
 // gives it its timeout once more, from its own election on: before a session that is begun there.
-bool SessionEnds::AreUnconfirmed(base::BootTime now, absl::Duration timeout) const {
-  return unconfirmed_ > 0 && now - next_began_ <= timeout;
+bool SessionEnds::AreUnconfirmed(base::BootTime now) const {
+  return unconfirmed_ > 0 && now - next_began_ <= may_last_;
 }
 
 void SessionEnds::NotConfirmed(base::BootTime now, absl::Duration timeout) {
-  if (!AreUnconfirmed(now, timeout)) unconfirmed_ = 0;
+  if (!AreUnconfirmed(now)) unconfirmed_ = 0;
+  if (unconfirmed_ == 0) may_last_ = absl::ZeroDuration();
+  // By the leader's clock, and up to a tick more, of which T has two or more.
+  may_last_ = std::max(may_last_, 1.7 * timeout);
   ++unconfirmed_;
   next_began_ = base::BootTime::InfiniteFuture();
 }
 
 absl::Status SessionEnds::OfClose(base::BootTime now, absl::Duration timeout, size_t left,
                                   const absl::Status& trouble) const {
-  if (AreUnconfirmed(now, timeout)) {  // as each release is told
+  if (AreUnconfirmed(now)) {  // as each release is told
     return absl::DeadlineExceededError(
         absl::StrCat("close: the deletion of ", unconfirmed_,
                      " node(s) was not confirmed before the session ended, with which they go"));

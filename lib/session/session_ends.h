@@ -28,8 +28,9 @@ class SessionEnds {
   // and the next one began at once: between them the servers cannot have been set back.
   zk::SessionId line() const { return line_; }
 
-  // Of a node that has gone, or will go, with its session: neither that nor its deletion is
-  // confirmed. That counts until a session timeout after the next session's beginning.
+  // Of a node that has gone, or will go, with its session, of `timeout`: neither that nor its
+  // deletion is confirmed. That counts until the session must be over, 1.7 timeouts after the next
+  // one's beginning.
   void NotConfirmed(base::BootTime now, absl::Duration timeout);
 
   // The result of Close, `left` listeners of which still have a node. `trouble`: why there is no
@@ -38,12 +39,13 @@ class SessionEnds {
                        const absl::Status& trouble) const;
 
  private:
-  bool AreUnconfirmed(base::BootTime now, absl::Duration timeout) const;
+  bool AreUnconfirmed(base::BootTime now) const;
 
   zk::SessionId line_ = 0;
   base::BootTime asked_;  // last
   bool confirmed_ = false;
   size_t unconfirmed_ = 0;                                        // nodes of NotConfirmed
+  absl::Duration may_last_;                                       // the last session that had one
   base::BootTime next_began_ = base::BootTime::InfiniteFuture();  // the first session since then
 };
 

@@ -32,7 +32,7 @@ TEST(SessionEnds, ALineGoesOnInASessionThatBeginsWithinASecondOfAConfirmedEnd) {
   EXPECT_EQ(Ended(/*confirmed=*/false, 1.9).line(), 8);
 }
 
-TEST(SessionEnds, CloseCountsUnconfirmedNodesUntilATimeoutAfterTheNextSessionsBeginning) {
+TEST(SessionEnds, CloseCountsUnconfirmedNodesUntilTheirSessionMustBeOver) {
   SessionEnds ends;
   ends.NotConfirmed(At(10), kTimeout);
   ends.NotConfirmed(At(11), kTimeout);
@@ -45,10 +45,12 @@ TEST(SessionEnds, CloseCountsUnconfirmedNodesUntilATimeoutAfterTheNextSessionsBe
       << "told first, whatever else is left";
   ends.Began(9, At(20));
   ends.Began(10, At(25));  // a later one moves nothing
-  EXPECT_EQ(close(26).code(), absl::StatusCode::kDeadlineExceeded);
-  EXPECT_TRUE(close(26.1).ok());
-  ends.NotConfirmed(At(27), kTimeout);
-  EXPECT_THAT(std::string(close(28).message()), HasSubstr("the deletion of 1 node(s)"));
+  EXPECT_EQ(close(30.1).code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_FALSE(ends.OfClose(At(30.1), kTimeout / 3, 0, absl::OkStatus()).ok())
+      << "it is their session's timeout, whatever the next one's is";
+  EXPECT_TRUE(close(30.3).ok());
+  ends.NotConfirmed(At(31), kTimeout);
+  EXPECT_THAT(std::string(close(32).message()), HasSubstr("the deletion of 1 node(s)"));
 }
 
 TEST(SessionEnds, CloseSaysWhatNoServerHasConfirmed) {

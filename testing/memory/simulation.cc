@@ -70,6 +70,7 @@ std::shared_ptr<internal::ClientCore> Simulation::NewClient(
   environment.resolver = host;
   environment.stop = [host] { host->Stop(); };
   environment.waits = waits;
+  environment.leaders_moment = waits == nullptr;
   environment.clock_check = absl::Milliseconds(1);
   environment.destructor_waits = absl::ZeroDuration();
   if (options.executor == nullptr) options.executor = host;

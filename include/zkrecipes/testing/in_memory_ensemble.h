@@ -56,10 +56,10 @@ struct InMemoryEnsembleOptions {
 // Time moves only in Advance and AdvanceUntil: pings, timeouts, pauses and expiry follow the
 // ensemble's clock. Requests and answers need no time, and run on a thread of the ensemble's
 // (unless `manual`), so blocking code works on any thread. WaitOptions::timeout counts the
-// ensemble's time. An acquire by an idle client needs no time either; but the first one by a client
-// that had none of its leases left when it was reconnected, or resumed within its session's life,
-// waits 0.3 session timeouts for its proof (LeaseOptions::wait_for_proof): make it on another
-// thread, and AdvanceUntil it has returned.
+// ensemble's time. With the default margins and pace, an acquire by an idle client needs no time
+// either; but the first one by a client that had none of its leases left when it was reconnected,
+// or resumed within its session's life, waits 0.3 session timeouts for its proof
+// (LeaseOptions::wait_for_proof): make it on another thread, and AdvanceUntil it has returned.
 //
 // Every method first handles all events that need no time to pass. It returns when no such event is
 // left, when threads whose wait in the library is over have left it, and when callbacks on the

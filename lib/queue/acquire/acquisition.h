@@ -49,7 +49,7 @@ class Acquisition : public call::Call<Answer>, public internal::LeaseFollower {
   void Know(listing::Rivals rivals);
   void KnowBusy(listing::Rivals rivals);
   // A try that is first in the queue has to wait for a lock delay: from now on it is busy.
-  void set_delayed() { delayed_.store(true, std::memory_order_relaxed); }
+  void set_delayed(bool delayed) { delayed_.store(delayed, std::memory_order_relaxed); }
 
   const Queue& queue() const { return queue_; }
   const std::string& path() const { return queue_->path; }

@@ -116,7 +116,10 @@ void ContenderRunner::OnSuspicionCheck() {
   if (notifier_) notifier_->CheckSuspicion();
 }
 void ContenderRunner::OnExpired() { On(event::Expired{session_->end_confirmed()}); }
-void ContenderRunner::OnProven() { On(event::Proven{}); }
+void ContenderRunner::OnProven() {
+  // Another's callback may have kept this thread until the proof was over. The next is told, too.
+  if (Proven()) On(event::Proven{});
+}
 void ContenderRunner::OnLapsed() {
   if (held_ && held_->state().terms().lapses) On(event::Lapsed{});
 }

@@ -61,8 +61,10 @@ void Wait::Update(State before) {
   const bool begins_to_wait =
       contender_.state() == State::kWatching && before != contender_.state();
   if (begins_to_wait) nearness_ = machine::Nearness(in_front);
-  if (contender_.candidacy().try_only && contender_.state() == State::kDelaying) {
-    acquisition_.set_delayed();
+  const bool delaying = contender_.state() == State::kDelaying;
+  // Only the proof is missing once it is kProving, however long the delay was before.
+  if (contender_.candidacy().try_only && (delaying || contender_.state() == State::kProving)) {
+    acquisition_.set_delayed(delaying);
   }
 }
 

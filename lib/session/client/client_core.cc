@@ -32,8 +32,7 @@ zk::HandleOptions HandleOptionsOf(const ClientOptions& options, base::Secrets cr
 session::Heartbeat::Options HeartbeatOptionsOf(const LeaseOptions& lease, std::string root,
                                                const Environment& environment) {
   session::machine::ExpiryMargins margins = session::client::MarginsOf(lease);
-  // In memory an acquire may block the very thread that moves the clock: no moment would pass.
-  if (environment.waits != nullptr) margins.moment = absl::ZeroDuration();
+  if (!environment.leaders_moment) margins.moment = absl::ZeroDuration();
   return {margins, session::client::KindOf(lease.pace), std::move(root)};
 }
 

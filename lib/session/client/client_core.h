@@ -48,9 +48,11 @@ struct Environment {
   absl::Duration clock_check = absl::Seconds(1);
   // How long a client's destructor waits for its session to end.
   absl::Duration destructor_waits = absl::Seconds(1);
-  // In a test that moves the clock: is told of blocking calls. Leases are then proven without the
-  // leader's moment (ExpiryMargins).
+  // In a test that moves the clock: is told of blocking calls.
   std::shared_ptr<base::WaitObserver> waits = nullptr;
+  // False where an acquire may block the very thread that moves the clock: leases are then proven
+  // without it (ExpiryMargins::moment), since none would pass.
+  bool leaders_moment = true;
   // The reactor, if threads that wait may run it themselves: no callback of a user's runs there.
   std::shared_ptr<internal::Loop> loop = nullptr;
   // The reactor's own, if it is known already.
