@@ -266,7 +266,7 @@ class CalmSession : private Heartbeat::Owner {
  public:
   CalmSession(absl::Duration timeout, const machine::ExpiryMargins& margins,
               machine::BeatPace::Kind pace)
-      : timeout_(timeout), heartbeat_(&reactor_, this, {.margins = margins, .pace = pace}) {
+      : timeout_(timeout), heartbeat_(&reactor_, this, {margins, pace, ""}) {
     heartbeat_.SetNeed({.proof = true, .lease = true});
     heartbeat_.OnConnected(reactor_.Now(), timeout, /*new_session=*/true);
   }

@@ -40,7 +40,8 @@ Turn TakeTurn(const internal::ClientCore& core, BlockingAcquire& acquire,
               const std::stop_token& stop, LeaseWork& work) {
   absl::StatusOr<Lease> lease = acquire({.cancel = stop});
   if (!lease.ok()) return {.status = lease.status()};
-  Turn turn{.granted = true};
+  Turn turn;
+  turn.granted = true;
   std::stop_source end;
   const auto request = [&end] { end.request_stop(); };
   {
@@ -48,8 +49,8 @@ Turn TakeTurn(const internal::ClientCore& core, BlockingAcquire& acquire,
     // release requests a stop of ended(), too, which the work must not take for a loss.
     const std::stop_callback on_stop(stop, request);
     const std::stop_callback on_end(lease->ended(), request);
-    // The process may have stood still since the grant. end_reason() reads the clock, so it knows of
-    // a loss before ended() does.
+    // The process may have stood still since the grant. end_reason() reads the clock, so it knows
+    // of a loss before ended() does.
     if (!end.stop_requested() && !lease->end_reason().has_value()) work(*lease, end.get_token());
   }
   // Bounded, so that an ensemble that does not answer cannot keep the loop from going on.
