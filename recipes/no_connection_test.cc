@@ -193,6 +193,29 @@ TEST_F(NoConnectionTest, IsReportedOfAClientThatTheServersRefuseForGood) {
   user_.client.reset();
 }
 
+// It would be the one that waits longest, and hide every outage of those that the client works by.
+TEST_F(NoConnectionTest, IsNotReportedOfAFurtherSessionThatIsRefusedForGood) {
+  BeginConnected({.servers = simulation_.servers() + "/" + std::string(450, 'n')});
+  model().set_keeper(true);
+  std::vector<absl::StatusOr<Lease>> leases;
+  for (int i = 0; i < 600; ++i) {
+    Lock(user_.client, absl::StrCat("/", std::string(500, 'x'), "/", i))
+        .AcquireAsync(
+            {}, [&leases](absl::StatusOr<Lease> lease) { leases.push_back(std::move(lease)); });
+    simulation_.RunUntilIdle();
+  }
+  ASSERT_FALSE(leases.back().ok()) << "no further session was needed";
+  PassTime(3 * kT);
+  EXPECT_THAT(Take(), IsEmpty());
+  CutOff();
+  PassTime(kT + kMoment);
+  const std::vector<SessionReport> told = Take();
+  ASSERT_THAT(told, SizeIs(1));
+  EXPECT_EQ(told[0].index, 0);
+  EXPECT_THAT(told[0].causes, ElementsAre(kRefused));
+  leases.clear();
+}
+
 // Thirty-two sessions that lose their connections at once are one line in a log.
 TEST_F(NoConnectionTest, IsReportedOnceForAllSessionsOfTheClient) {
   BeginConnected({.servers = simulation_.servers() + "/" + std::string(450, 'n')});

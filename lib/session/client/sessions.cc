@@ -164,6 +164,8 @@ std::optional<size_t> Sessions::LongestCutOff() const {
   std::optional<size_t> longest;
   base::BootTime earliest = base::BootTime::InfiniteFuture();
   for (size_t i = 0; i < members_.size(); ++i) {
+    // A further one that is refused for good is past: its acquires have failed, and others go on.
+    if (i > 0 && !members_[i]->session->failed().ok()) continue;
     const auto since = members_[i]->session->reach()->cut_off_since();
     if (!since || *since >= earliest) continue;
     earliest = *since;
