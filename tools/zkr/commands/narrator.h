@@ -36,8 +36,8 @@ class Late {
   std::jthread thread_;
 };
 
-// While it lives, tells of `client`'s outages, and when each is over: also `notify`, if it is given,
-// with --quiet, too (true: it has begun).
+// While it lives, tells of `client`'s outages, and when each is over: also `notify`, if it is
+// given, with --quiet, too (true: it has begun).
 class OutageNotice {
  public:
   OutageNotice(const GlobalFlags& flags, Client& client, std::function<void(bool)> notify = {});
