@@ -80,9 +80,9 @@ bool StopOwnJob(bool whole_group);
 //
 // A signal that is sent to the whole tree, as systemd's KillMode=control-group and `kill -TERM -1`
 // do, reaches CMD directly, and zkr, the guard and the runner as well. Passed on, it would reach
-// CMD twice. So what zkr got is held back for a moment: if the same sender's signal comes to guard and
-// runner, too, or came shortly before, it is CMD's already. One of the two alone proves nothing:
-// somebody may have signalled just that process, and then zkr.
+// CMD twice. So what zkr got is held back for a moment: if the same sender's signal comes to guard
+// and runner, too, or came shortly before, it is CMD's already. One of the two alone proves
+// nothing: somebody may have signalled just that process, and then zkr.
 //
 // Pure: the caller says what time it is. Not thread-safe.
 class Relay {
