@@ -194,6 +194,23 @@ TEST_P(WorkTest, AReleaseThatIsNotConfirmedIsToldAfterAnAcquireThatIsGivenUp) {
   EXPECT_EQ(terms_, 1);
 }
 
+// A standby that is stopped days after such a release has left nothing behind.
+TEST_P(WorkTest, AReleaseThatWasNotConfirmedIsForgottenWithAConnection) {
+  Start([this](const Lease&, const std::stop_token&) {
+    if (++terms_ == 1) ensemble_.Disconnect(*client_);
+  });
+  ASSERT_TRUE(Await([this] { return terms_ == 1; }));
+  ensemble_.Advance(absl::Minutes(1));
+  const auto other = *ensemble_.Connect();
+  const auto in_the_way = GetParam().in_the_way(other, "/q");
+  ASSERT_TRUE(in_the_way.ok()) << in_the_way.status();
+  ensemble_.Reconnect(*client_);
+  ensemble_.Advance(absl::Minutes(1));
+  stop_.request_stop();
+  EXPECT_EQ(EndNow(), absl::OkStatus());
+  EXPECT_EQ(terms_, 1);
+}
+
 TEST_P(WorkTest, ThatIsNoneIsRefusedBeforeItTakesALease) {
   EXPECT_EQ(GetParam().Of(client_, "/q")({}, nullptr, {}).code(), StatusCode::kInvalidArgument);
 }

@@ -32,7 +32,8 @@ namespace [[gnu::visibility("default")]] zkrecipes {
 //   OK                  stopped, also if that was before the call, or `once` and work has run: the
 //                       node is gone, or the place in the queue is given up in the background
 //   DeadlineExceeded    stopped or `once`, but the last lease's release was not confirmed within
-//                       the session timeout; the deletion goes on in the background
+//                       the session timeout; the deletion goes on in the background. Not if the
+//                       client has a connection and the release is two session timeouts past
 //   Aborted             `once`, and the lease was lost before work could begin or while it ran
 //   InvalidArgument     the path, an option, the candidate or a pause, or `work` is null; nothing
 //                       was asked for

@@ -66,11 +66,15 @@ absl::Status RunWork(std::shared_ptr<internal::ClientCore> core, BlockingAcquire
   int pauses = 0;
   // Of the last release. An acquire that is given up does not change what became of that node.
   absl::Status last = absl::OkStatus();
+  base::BootTime released;
   while (!stop.stop_requested()) {
     const base::BootTime began = core->Now();
     const Turn turn = TakeTurn(*core, acquire, stop, work);
     if (!turn.status.ok() && !MayTryAgain(turn.status)) return turn.status;
-    if (turn.granted) last = turn.status;
+    if (turn.granted) {
+      last = turn.status;
+      released = core->Now();
+    }
     if (turn.granted && options.once) return last;
     const auto limit = [&] {
       return base::Doubled(options.first_pause, options.longest_pause, pauses);
@@ -81,7 +85,11 @@ absl::Status RunWork(std::shared_ptr<internal::ClientCore> core, BlockingAcquire
     ++pauses;
     if (!core->Pause(pause, base::BootTime::InfiniteFuture(), stop)) break;
   }
-  return absl::IsDeadlineExceeded(last) ? last : absl::OkStatus();
+  // Its deletion went on in the background. With a connection, and so long after, it is gone by
+  // that, or with its session.
+  const base::BootTime now = core->Now();
+  const bool gone = now - released > 2 * core->session_timeout() && !core->reach()->CutOff(now);
+  return absl::IsDeadlineExceeded(last) && !gone ? last : absl::OkStatus();
 }
 
 }  // namespace zkrecipes::queue::acquire

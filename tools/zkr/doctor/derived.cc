@@ -120,11 +120,13 @@ Processes ProcessesOf(const Facts& facts, const OwnerInfo& owner) {
   };
   Processes of;
   if (!IsHere(facts, owner) || (of.owner = find(owner.pid)) == nullptr) return of;
+  // CMD is the child of its runner with a group of its own. What is left of its children may be the
+  // runner's, too, and below CMD there may be a zkr of its own: the nearest is the first.
   for (const pid_t pid : supervisor::Descendants(all, of.owner->pid)) {
-    // CMD is the child of its runner.
     const supervisor::ProcessInfo* const child = find(pid);
     const supervisor::ProcessInfo* const parent = find(child->parent);
-    if (parent != nullptr && parent->name == "lock-runner") of.command = child;
+    if (parent == nullptr || parent->name != "lock-runner" || child->group != pid) continue;
+    if (of.command == nullptr) of.command = child;
   }
   return of;
 }

@@ -23,6 +23,11 @@ Change Owned(const std::string& host, std::int64_t pid, char state, char command
     if (command == 0) return;
     f.machine.processes.push_back({.pid = 4712, .parent = 4711, .name = "lock-runner"});
     f.machine.processes.push_back({4713, 4712, 4713, command, "rsync"});
+    // Of CMD's own: one that it has left to the runner, and another lock's holder.
+    const char other = command == 'T' ? 'S' : 'T';
+    f.machine.processes.push_back({4714, 4712, 4713, other, "orphan"});
+    f.machine.processes.push_back({4715, 4713, 4713, 'S', "lock-runner"});
+    f.machine.processes.push_back({4716, 4715, 4716, other, "job"});
   };
 }
 
