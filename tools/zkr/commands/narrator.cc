@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
+#include "lib/base/boot_time.h"
 #include "tools/zkr/output.h"
 
 namespace zkrecipes::zkr::commands {
@@ -79,11 +80,14 @@ void OutageNotice::TellOfLoss() {
   if (!std::exchange(told_, true)) Tell(true);
 }
 
-// Servers that have lost their data: more than an outage, and an operator has to act. Once.
+// Servers that have lost their data: more than an outage, and an operator has to act. Once, and not
+// of one that hung up for another reason and serves again: the next attempt is taken then.
 void OutageNotice::TellOfRefusal(const std::stop_token& stop) {
+  base::BootTime since = base::BootNow();
   do {
     const std::string trouble = core_->trouble();
-    if (!absl::StrContains(trouble, "refuses this session")) continue;
+    if (!absl::StrContains(trouble, "refuses this session")) since = base::BootNow();
+    if (base::BootNow() - since < core_->session_timeout() / 2) continue;
     return Complain(absl::StrCat(
         trouble, "; if every server says so for a session timeout, a new session begins, with ",
         "tokens that start again: raise the epoch (zkr epoch --raise)"));

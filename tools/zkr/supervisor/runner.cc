@@ -23,6 +23,8 @@ using base::BootNow;
 using base::BootTime;
 
 constexpr absl::Duration kFinishTime = absl::Milliseconds(500);
+// One that signals a tree process by process may have looked at it so long before it signals.
+constexpr absl::Duration kYoung = absl::Milliseconds(20);
 
 }  // namespace
 
@@ -59,7 +61,7 @@ bool Runner::StartCommand() {
   // The exec closes the write end: an empty pipe means success, an errno in it the failure.
   Pipe error_pipe = ClosingPipe();
   // What has come to this process so far was sent when there was no CMD that could have got it.
-  while (NextSentSignal(own_signals_).number != 0) continue;
+  DropOwnSignals();
   const pid_t forked = error_pipe.read_end.valid() ? fork() : -1;
   if (forked < 0) {
     setup_.to_zkr.Send({MessageKind::kExecFailed, errno});
@@ -73,6 +75,7 @@ bool Runner::StartCommand() {
     return false;
   }
   command_ = forked;
+  started_ = BootNow();
   setup_.to_zkr.Send({MessageKind::kStarted, getpid()});
   return true;
 }
@@ -137,7 +140,13 @@ bool Runner::HandleRequest() {
   return true;
 }
 
+void Runner::DropOwnSignals() {
+  while (NextSentSignal(own_signals_).number != 0) continue;
+}
+
 void Runner::NoteOwnSignals() {
+  // Of one that signals a tree process by process: it may have looked before there was a CMD.
+  if (BootNow() - started_ < kYoung) return DropOwnSignals();
   for (SentSignal own; (own = NextSentSignal(own_signals_)).number != 0;) {
     relay_.OnCopy(Relay::kRunner, own, BootNow());
   }

@@ -59,6 +59,7 @@ class Runner {
   void PassOnSignals();
   bool AdvancePhase();  // false: time is up for all that is left
   void TerminateLeftovers();
+  void DropOwnSignals();
   void NoteOwnSignals();
   bool HearGuard();  // false: it is gone
   int MillisecondsToTimer();
@@ -67,8 +68,9 @@ class Runner {
   base::UniqueFd child_signal_;
   base::UniqueFd own_signals_;  // signalfd: AskingSignals, which do nothing to the runner
   Relay relay_;
-  int heard_ = 0;      // messages kPassOn
-  pid_t command_ = 0;  // 0 before CMD runs, and once it was reaped: its number is free again
+  int heard_ = 0;           // messages kPassOn
+  pid_t command_ = 0;       // 0 before CMD runs, and once it was reaped: its number is free again
+  base::BootTime started_;  // CMD
   enum class Phase { kRunning, kFinishing, kTerminating };
   Phase phase_ = Phase::kRunning;
   base::BootTime phase_end_ = base::BootTime::InfiniteFuture();
