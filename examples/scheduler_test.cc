@@ -56,8 +56,10 @@ class Replica {
 
  private:
   absl::Status Work(Runs& runs, const FencingPass& pass) {
-    stands_ = frozen_.load();
-    frozen_.wait(true);
+    while (frozen_) {
+      stands_ = true;
+      frozen_.wait(true);
+    }
     const absl::Status added = runs.Add(pass);
     ++(added.ok() ? runs_ : refused_);
     return added;

@@ -109,6 +109,17 @@ TEST_F(ManySessionsTest, LoseTheirOwnLeasesOnly) {
   EXPECT_EQ(Believed(leases), kInTwo);
 }
 
+// Its acquires have failed, and the client is connected by the others.
+TEST_F(ManySessionsTest, DoNotSuspendTheClientWhenOneIsRefusedForGood) {
+  std::vector<absl::StatusOr<Lease>> leases = AcquireAll(kInTwo);
+  model().set_keeper(true);
+  ASSERT_TRUE(model().Expire(SecondSession(), simulation_.now()));
+  PassTime(absl::Seconds(30));
+  EXPECT_THAT(LiveSessions(), SizeIs(1));
+  EXPECT_EQ(user_.client->state(), ClientState::kConnected);
+  EXPECT_EQ(states_.back(), ClientState::kConnected);
+}
+
 TEST_F(ManySessionsTest, AreConnectedTogetherOrTheClientIsSuspended) {
   std::vector<absl::StatusOr<Lease>> leases = AcquireAll(kInTwo);
   user_.host->BreakConnections();

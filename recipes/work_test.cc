@@ -197,7 +197,8 @@ TEST_P(WorkTest, AReleaseThatIsNotConfirmedIsToldAfterAnAcquireThatIsGivenUp) {
 // A standby that is stopped days after such a release has left nothing behind.
 TEST_P(WorkTest, AReleaseThatWasNotConfirmedIsForgottenWithAConnection) {
   Start([this](const Lease&, const std::stop_token&) {
-    if (++terms_ == 1) ensemble_.Disconnect(*client_);
+    if (terms_ == 0) ensemble_.Disconnect(*client_);
+    ++terms_;
   });
   ASSERT_TRUE(Await([this] { return terms_ == 1; }));
   ensemble_.Advance(absl::Minutes(1));

@@ -111,5 +111,27 @@ TEST_F(NoQuorumTest, TheMessageTellsAServerWithoutAQuorumFromThoseThatAreDown) {
   }));
 }
 
+TEST_F(ServersChangeOnServersTest, WithoutASessionTheMessageSaysWhatEachServerDid) {
+  const SilentServer silent(SilentServer::Queue::kFull);
+  const SilentServer mute;
+  const std::string list =
+      absl::StrCat("127.0.0.1:1,", silent.address(), ",no..such..host,", mute.address());
+  std::string said;
+  // A server that is asked late has not answered yet.
+  EXPECT_TRUE(Eventually([&] {
+    const auto client =
+        Client::Connect({.servers = list, .session_timeout = absl::Seconds(1)}, {absl::Seconds(4)});
+    EXPECT_EQ(client.status().code(), absl::StatusCode::kUnavailable);
+    said = std::string(client.status().message());
+    return !absl::StrContains(said, "has not answered yet");
+  }));
+  EXPECT_THAT(said,
+              HasSubstr(absl::StrCat("no session within 4s (127.0.0.1:1 refused the connection; ",
+                                     silent.address(),
+                                     " did not answer in time; no..such..host:2181 could "
+                                     "not be resolved (")));
+  EXPECT_THAT(said, HasSubstr(mute.address() + " took the connection, but said nothing in time"));
+}
+
 }  // namespace
 }  // namespace zkrecipes::integration

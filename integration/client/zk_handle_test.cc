@@ -109,5 +109,28 @@ TEST_F(ZkHandleTest, TakesAWatchOffThatIsStillOnItsWay) {
   EXPECT_EQ(Watches(), 0);
 }
 
+TEST_F(ZkHandleTest, TakesOnlyTheWatchOfTheKindThatWasNamedOffTheServer) {
+  session_->Do(Create{Child("a"), "", CreateMode::kPersistent});
+  for (const WatchKind kind : {WatchKind::kNode, WatchKind::kExists}) {
+    session_->Do(WatchNode{Child("a")});
+    session_->Do(WatchExists{Child("a")});
+    EXPECT_EQ(Watches(), 2);
+    EXPECT_EQ(session_->Do(RemoveWatches{Child("a"), kind}).code, Code::kOk);
+    EXPECT_EQ(Watches(), 1);
+    EXPECT_EQ(session_->Do(RemoveWatches{Child("a"), kind}).code, Code::kNoWatcher);
+  }
+  session_->Do(SetData{Child("a"), "x", 0});
+  session_->Do(WatchNode{Child("a")});
+  session_->Do(WatchExists{Child("a")});
+  session_->Do(SetData{Child("a"), "y", 1});
+  EXPECT_TRUE(session_->journal().WaitFor("data " + Child("a")));
+  EXPECT_EQ(Watches(), 1);  // the node's watch remains
+  session_->Do(WatchExists{Child("a")});
+  session_->Do(Delete{Child("a")});
+  session_->Do(Get{Child("a")});
+  EXPECT_EQ(session_->journal().Count("deleted " + Child("a")), 1);
+  EXPECT_EQ(Watches(), 0);
+}
+
 }  // namespace
 }  // namespace zkrecipes::integration

@@ -223,5 +223,21 @@ TEST_F(SequencerPartitionTest, ACheckGivesNoAnswerThoughTheServerStillShowsTheFo
   EXPECT_TRUE(*CheckSequencer(*resource, next.Get()->sequencer(), {kSoon}));
 }
 
+TEST_F(LeaseVerifyTest, WaitsForAConnectionAsLongAsItMay) {
+  TcpProxy proxy(ensemble().server(0));
+  auto client = NewClient({.servers = proxy.address(), .session_timeout = absl::Seconds(30)});
+  const Lease lease = Acquired(client, NewPath());
+  const States states(*client);
+  proxy.HoldEverything(true);
+  proxy.ResetAll();
+  ASSERT_TRUE(states.Await(ClientState::kSuspended));
+  const BootTime asked = BootNow();
+  EXPECT_EQ(lease.Verify({kShortWait}).code(), StatusCode::kDeadlineExceeded);
+  EXPECT_LT(BootNow() - asked, absl::Seconds(10));
+  auto verified = VerifyAsync(lease);
+  proxy.HoldEverything(false);
+  EXPECT_EQ(verified.get(), absl::OkStatus());
+}
+
 }  // namespace
 }  // namespace zkrecipes::integration

@@ -23,6 +23,15 @@
 namespace zkrecipes::base {
 namespace {
 
+TEST(GrowingExecutor, RunsEveryTaskOnce) {
+  const auto executor = NewGrowingExecutor();
+  std::vector<std::promise<void>> ran(100);
+  for (auto& promise : ran) {
+    executor->Execute([&promise] { promise.set_value(); });  // a second run would throw
+  }
+  for (auto& promise : ran) promise.get_future().wait();
+}
+
 TEST(GrowingExecutor, RunsATaskWhileEveryOtherOneIsBlocked) {
   const auto executor = NewGrowingExecutor();
   std::latch released(1);
@@ -80,6 +89,17 @@ TEST(GrowingExecutor, NeverRunsATaskInline) {
   std::promise<std::thread::id> where;
   executor->Execute([&where] { where.set_value(std::this_thread::get_id()); });
   EXPECT_NE(where.get_future().get(), std::this_thread::get_id());
+}
+
+TEST(GrowingExecutor, UsesAThreadAgain) {
+  const auto executor = NewGrowingExecutor({.idle_for = absl::Seconds(60)});
+  std::set<std::thread::id> threads;
+  for (int i = 0; i < 50; ++i) {
+    std::promise<std::thread::id> where;
+    executor->Execute([&where] { where.set_value(std::this_thread::get_id()); });
+    threads.insert(where.get_future().get());
+  }
+  EXPECT_LT(threads.size(), 50u);
 }
 
 TEST(GrowingExecutor, MayBeDestroyedByItsOwnTaskAndStillRunsTheRest) {
@@ -340,6 +360,21 @@ TEST(SharedExecutor, GivesEachTaskTheSignalsOfItsOwnMaker) {
     EXPECT_TRUE(blocks_term(deaf));
     EXPECT_FALSE(blocks_term(open));
   }
+}
+
+TEST(GrowingExecutor, GivesItsThreadsTheSignalsOfItsMaker) {
+  const auto executor = NewGrowingExecutor();
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::promise<bool> blocked;
+  executor->Execute([&blocked] {
+    sigset_t mine;
+    pthread_sigmask(SIG_BLOCK, nullptr, &mine);
+    blocked.set_value(sigismember(&mine, SIGTERM) == 1);
+  });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  EXPECT_FALSE(blocked.get_future().get());
 }
 
 TEST(InlineExecutor, RunsATaskBeforeExecuteReturns) {

@@ -28,6 +28,27 @@ namespace {
 
 // ---- boot_time.h --------------------------------------------------------------------------------
 
+TEST(BootTime, NeverGoesBack) {
+  BootTime last = BootNow();
+  for (int i = 0; i < 1000; ++i) {
+    const BootTime now = BootNow();
+    ASSERT_GE(now, last);
+    last = now;
+  }
+}
+
+TEST(BootTime, IsCountedFromTheStartOfTheMachine) {
+  EXPECT_GT(BootNow(), BootTime());
+  EXPECT_EQ(BootTime().since_boot(), absl::ZeroDuration());
+}
+
+TEST(BootTime, AddsAndSubtractsDurations) {
+  const BootTime t = BootTime::SinceBoot(absl::Seconds(5));
+  EXPECT_EQ(t + absl::Seconds(2), BootTime::SinceBoot(absl::Seconds(7)));
+  EXPECT_EQ((t + absl::Seconds(2)) - t, absl::Seconds(2));
+  EXPECT_EQ(t - absl::Seconds(2), BootTime::SinceBoot(absl::Seconds(3)));
+}
+
 TEST(BootTime, InfiniteFutureIsLaterThanAnyOtherAndStaysThere) {
   const BootTime never = BootTime::InfiniteFuture();
   EXPECT_LT(BootNow() + absl::Hours(1'000'000), never);
@@ -125,6 +146,8 @@ TEST(Guid, IsNewEachTime) {
   std::set<std::string> seen;
   for (int i = 0; i < 1000; ++i) EXPECT_TRUE(seen.insert(NewGuid()).second);
 }
+
+TEST(RandomBits, AreNotTwiceTheSame) { EXPECT_NE(RandomBits(), RandomBits()); }
 
 TEST(AnyUpTo, LiesBetweenNothingAndTheLongest) {
   EXPECT_EQ(AnyUpTo(absl::Seconds(2), 0), absl::ZeroDuration());

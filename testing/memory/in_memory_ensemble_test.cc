@@ -188,6 +188,12 @@ TEST_F(InMemoryEnsembleTest, TimeStandsWhileAThreadRuns) {
   thread.join();
 }
 
+TEST_F(InMemoryEnsembleTest, DoesNotAskAgainOnceItIsTrue) {
+  int asked = 0;
+  EXPECT_TRUE(ensemble_->AdvanceUntil([&] { return ++asked > 0; }));
+  EXPECT_EQ(asked, 1);
+}
+
 // A second of the ensemble's time takes a few milliseconds, if nothing is waited for.
 TEST_F(InMemoryEnsembleTest, LeavesThreadsThatAreBusyOtherwiseRealTime) {
   const auto done = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);

@@ -125,15 +125,17 @@ void Sessions::AddCredential(const base::Secret& credential) {
 }
 
 void Sessions::OnChange(Member& member, Change change) {
+  const bool further = &member != members_.front().get();
   if (change == Change::kConnected) member.counts = true;
+  const bool counted = member.counts;
+  // A further session that fails takes only its own contenders with it.
+  if (change == Change::kFailed && further) member.counts = false;
   // An end that this client asks for ends no lease. The first session tells of it: it has the
   // client's session id.
-  if (change == Change::kSuspended && member.session->unneeded() &&
-      &member != members_.front().get()) {
-    member.counts = false;
-  }
+  const bool ends = change == Change::kSuspended && member.session->unneeded() && further;
+  if (ends) member.counts = false;
   FollowOutage();
-  if (!member.counts) return;
+  if (!counted || ends) return;
   const ClientState before = state_;
   state_ = StateAfter(member, change);
   options_.on_change(change, state_ != before ? std::optional(state_) : std::nullopt);
@@ -151,9 +153,9 @@ ClientState Sessions::StateAfter(const Member& member, Change change) const {
     case Change::kExpired:
       return ClientState::kExpired;
     case Change::kFailed:
-    // A further session that fails takes only its own contenders with it.
     case Change::kClosed:
-      return &member == members_.front().get() ? ClientState::kClosed : state_;
+      if (&member == members_.front().get()) return ClientState::kClosed;
+      return change == Change::kFailed && connected() ? ClientState::kConnected : state_;
   }
   return state_;
 }

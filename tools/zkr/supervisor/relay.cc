@@ -73,7 +73,8 @@ std::vector<int> Relay::TakeAll() {
   return late;
 }
 
-BootTime Relay::next() {
+BootTime Relay::next(BootTime now) {
+  Settle(now);
   BootTime next = BootTime::InfiniteFuture();
   for (const Noted& noted : held_back_) next = std::min(next, DueTime(noted));
   return next;

@@ -27,10 +27,10 @@ class RelayTest : public ::testing::Test {
 
 TEST_F(RelayTest, PassesOnWhatOnlyZkrGotAfterAMoment) {
   relay_.OnZkrs(term_, now_);
-  EXPECT_EQ(relay_.next(), now_ + Relay::kTogether);
+  EXPECT_EQ(relay_.next(now_), now_ + Relay::kTogether);
   EXPECT_THAT(DueAfter(Relay::kTogether / 2), IsEmpty());
   EXPECT_THAT(DueAfter(Relay::kTogether / 2), ElementsAre(SIGTERM));
-  EXPECT_EQ(relay_.next(), base::BootTime::InfiniteFuture());
+  EXPECT_EQ(relay_.next(now_), base::BootTime::InfiniteFuture());
 }
 
 TEST_F(RelayTest, TellsWhatCameTooLateToBePassedOn) {
@@ -75,7 +75,7 @@ TEST_F(RelayTest, PassesOnWhatOnlyOneOfTheOthersGot) {
   for (const auto witness : {Relay::kRunner, Relay::kGuard}) {
     relay_.OnCopy(witness, term_, now_);
     relay_.OnZkrs(term_, now_);
-    EXPECT_EQ(relay_.next(), now_ + Relay::kRemembered);
+    EXPECT_EQ(relay_.next(now_), now_ + Relay::kRemembered);
     EXPECT_THAT(DueAfter(Relay::kRemembered), ElementsAre(SIGTERM));
   }
 }

@@ -209,7 +209,7 @@ void Runner::TerminateLeftovers() {
 }
 
 int Runner::MillisecondsToTimer() {
-  const BootTime next = std::min(phase_end_, relay_.next());
+  const BootTime next = std::min(phase_end_, relay_.next(BootNow()));
   if (next == BootTime::InfiniteFuture()) return -1;
   const auto left = absl::ToInt64Milliseconds(next - BootNow()) + 1;
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));

@@ -104,7 +104,7 @@ class Relay {
   // of which there is any other copy: they may be what CMD has ended by.
   std::vector<int> TakeAll();
   // When to take again.
-  base::BootTime next();
+  base::BootTime next(base::BootTime now);
 
  private:
   struct Noted {
