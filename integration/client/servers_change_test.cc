@@ -9,18 +9,23 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "integration/fixtures/client_fixture.h"
 #include "integration/fixtures/raw_client.h"
+#include "integration/fixtures/silent_server.h"
 #include "zkrecipes/testing/local_ensemble.h"
 
 namespace zkrecipes::integration {
 namespace {
 
+using ::testing::HasSubstr;
 using testing::LocalEnsemble;
+
+class ServersChangeOnServersTest : public ClientTest {};
 
 // Three servers of its own that may be reconfigured, by anybody.
 class FollowConfigTest : public ::testing::Test {

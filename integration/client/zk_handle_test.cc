@@ -26,6 +26,9 @@ using zk::Get;
 using zk::GetChildren;
 using zk::RemoveWatches;
 using zk::Reply;
+using zk::SetData;
+using zk::WatchExists;
+using zk::WatchKind;
 using zk::WatchNode;
 
 class ZkHandleTest : public ZkTest {
