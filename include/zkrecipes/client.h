@@ -175,8 +175,9 @@ class Client {
                                                          const WaitOptions& wait = {});
   // Creates a client that connects in the background, for a service that starts while its ensemble
   // is down. Does not block. Every call then waits for the first session, within its own timeout.
-  // OnStateChange begins with kSuspended. Servers that cannot be reached, or a misspelt name, are
-  // no error: on_session_report says so after a session timeout.
+  // OnStateChange begins with kSuspended. A list of which no server can be reached is no error:
+  // on_session_report says so after a session timeout. A misspelt name is not reported while
+  // another server of the list serves.
   //   InvalidArgument     names the option and the rule it breaks; nothing was sent
   //   ResourceExhausted   no thread or file descriptor is available for the client itself
   //   FailedPrecondition  options.tls is set, and this library was built without TLS; options.loop

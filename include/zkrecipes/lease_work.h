@@ -34,7 +34,8 @@ namespace [[gnu::visibility("default")]] zkrecipes {
 //   DeadlineExceeded    stopped or `once`, but the last lease's release was not confirmed within
 //                       the session timeout; the deletion goes on in the background. Not if the
 //                       client has a connection and the release is two session timeouts past
-//   Aborted             `once`, and the lease was lost before work could begin or while it ran
+//   Aborted             `once`, and the lease was lost before its release: before work could begin,
+//                       while it ran, or behind it
 //   InvalidArgument     the path, an option, the candidate or a pause, or `work` is null; nothing
 //                       was asked for
 //   PermissionDenied, Unauthenticated, FailedPrecondition, ResourceExhausted, Internal
