@@ -49,8 +49,8 @@ struct LeaseOptions {
   // (with kSparse and a short T, or margins near their limits, longer: docs/lease.md).
   // The timeout of the call bounds this wait, too: without a proof in time it returns what it
   // returns for a lock that is not free in time (lock.h), and the node leaves the queue. So a call
-  // with less time than that may fail although the lock is free. The session is proven all the same,
-  // and for a timeout: the next call within that time need not wait.
+  // with less time than that may fail although the lock is free. The session is proven all the
+  // same, and for a timeout: the next call within that time need not wait.
   // If false, the lease may be kUnproven meanwhile: for a caller that wants the token at once, and
   // asks believed() before each act.
   bool wait_for_proof = true;

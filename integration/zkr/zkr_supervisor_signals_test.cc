@@ -42,14 +42,15 @@ TEST_P(Supervised, PassesSignalsOnToTheWholeProcessGroup) {
   }
 }
 
-// CMD that ends, once no SIGTERM has come for a second, with the number of those that came.
+// CMD that ends, once no SIGTERM has come for longer than zkr holds one back (Relay::kRemembered),
+// with the number of those that came.
 constexpr char kCountsSigterms[] =
     "import signal, sys\n"
     "signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})\n"
     "open(sys.argv[1], 'w').write('ready')\n"
     "signal.sigwait({signal.SIGTERM})\n"
     "count = 1\n"
-    "while signal.sigtimedwait({signal.SIGTERM}, 1): count += 1\n"
+    "while signal.sigtimedwait({signal.SIGTERM}, 3): count += 1\n"
     "sys.exit(count)\n";
 
 // As systemd's KillMode=control-group does, and `kill -TERM -1`.

@@ -120,13 +120,15 @@ Processes ProcessesOf(const Facts& facts, const OwnerInfo& owner) {
   };
   Processes of;
   if (!IsHere(facts, owner) || (of.owner = find(owner.pid)) == nullptr) return of;
-  // CMD is the child of its runner with a group of its own. What is left of its children may be the
-  // runner's, too, and below CMD there may be a zkr of its own: the nearest is the first.
-  for (const pid_t pid : supervisor::Descendants(all, of.owner->pid)) {
-    const supervisor::ProcessInfo* const child = find(pid);
-    const supervisor::ProcessInfo* const parent = find(child->parent);
-    if (parent == nullptr || parent->name != "lock-runner" || child->group != pid) continue;
-    if (of.command == nullptr) of.command = child;
+  // The nearest runner is its own: below CMD there may be a zkr with another.
+  const std::vector<pid_t> below = supervisor::Descendants(all, of.owner->pid);
+  const auto runner =
+      std::ranges::find_if(below, [&](pid_t pid) { return find(pid)->name == "lock-runner"; });
+  if (runner == below.end()) return of;
+  // CMD is its oldest child with a group of its own. What CMD has left behind may be its child, too.
+  for (const supervisor::ProcessInfo& child : all) {
+    const bool leads = child.parent == *runner && child.group == child.pid;
+    if (leads && (of.command == nullptr || child.pid < of.command->pid)) of.command = &child;
   }
   return of;
 }

@@ -26,6 +26,7 @@ Change Owned(const std::string& host, std::int64_t pid, char state, char command
     // Of CMD's own: one that it has left to the runner, and another lock's holder.
     const char other = command == 'T' ? 'S' : 'T';
     f.machine.processes.push_back({4714, 4712, 4713, other, "orphan"});
+    f.machine.processes.push_back({4717, 4712, 4717, other, "daemon"});
     f.machine.processes.push_back({4715, 4713, 4713, 'S', "lock-runner"});
     f.machine.processes.push_back({4716, 4715, 4716, other, "job"});
   };
