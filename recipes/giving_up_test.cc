@@ -135,6 +135,7 @@ TEST_F(GivingUpInMemoryTest, AfterATimeoutWithoutAProofTheNextTryGoesOnFromThere
     PassTime(absl::Minutes(5));
     Ask(*user, {.try_only = true}, {absl::Milliseconds(50)});
   }
+  PassTime(absl::Seconds(1));  // until the last one is answered, too
 }
 
 // So std::lock releases what it has and waits, and a user may try again.
