@@ -18,13 +18,15 @@ class Needs {
   void Replace(const machine::Need& before, const machine::Need& now) {
     proofs_ += now.proof - before.proof;
     leases_ += now.lease - before.lease;
+    firsts_ += now.first - before.first;
     if (before.delay_lifetime == now.delay_lifetime) return;
     if (IsFinite(before)) lives_.erase(lives_.find(before.delay_lifetime));
     if (IsFinite(now)) lives_.insert(now.delay_lifetime);
   }
 
   machine::Need all() const {
-    return {proofs_ > 0, leases_ > 0, lives_.empty() ? absl::InfiniteDuration() : *lives_.begin()};
+    return {proofs_ > 0, leases_ > 0, lives_.empty() ? absl::InfiniteDuration() : *lives_.begin(),
+            firsts_ > 0};
   }
 
  private:
@@ -34,6 +36,7 @@ class Needs {
 
   int proofs_ = 0;
   int leases_ = 0;
+  int firsts_ = 0;
   std::multiset<absl::Duration> lives_;  // but for infinite ones
 };
 

@@ -25,6 +25,7 @@ TEST(Needs, AreThoseOfAllListenersWhateverChanges) {
     const machine::Need before = need;
     need.proof = any(15) == 0;
     need.lease = need.proof && any(2) == 0;
+    need.first = need.proof && !need.lease && any(2) == 0;
     need.delay_lifetime =
         any(5) == 0 ? absl::Seconds(static_cast<int>(any(10))) : absl::InfiniteDuration();
     needs.Replace(before, need);
@@ -32,6 +33,7 @@ TEST(Needs, AreThoseOfAllListenersWhateverChanges) {
     for (const machine::Need& one : each) {
       all.proof |= one.proof;
       all.lease |= one.lease;
+      all.first |= one.first;
       all.delay_lifetime = std::min(all.delay_lifetime, one.delay_lifetime);
     }
     ASSERT_EQ(needs.all(), all) << "after " << i;

@@ -174,8 +174,10 @@ void ContenderRunner::OnClosing() {
 // contender waits far from its turn: then the session sends reads, which check how near that is.
 session::machine::Need ContenderRunner::need() const {
   if (!held_) {
-    const bool leaves = contender_.state() == machine::Contender::State::kLeaving;
-    return {.proof = !leaves && !wait_.FarFromTurn()};
+    using State = machine::Contender::State;
+    const bool leaves = contender_.state() == State::kLeaving;
+    return {.proof = !leaves && !wait_.FarFromTurn(),
+            .first = contender_.state() == State::kProving};
   }
   session::machine::Need need{.proof = true, .lease = true};
   const std::optional<absl::Duration> limit = held_->state().terms().delay_lifetime;

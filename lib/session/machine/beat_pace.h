@@ -18,6 +18,7 @@ struct Need {
   bool lease = false;  // one holds a lease. Implies `proof`
   // A lease is believed only so long after the last confirmed write: lock-delay mode.
   absl::Duration delay_lifetime = absl::InfiniteDuration();
+  bool first = false;  // one is first in its queue, and waits for the proof alone
 
   friend bool operator==(const Need&, const Need&) = default;
 };

@@ -226,7 +226,7 @@ TEST(BeatPace, SendsOnlyReadsForAnIdleSession) {
 
 TEST(BeatPace, KeepsASessionProvenForThreeTimeoutsAfterItsLastLeaseAFleetsForOne) {
   const auto at = [](double seconds) { return base::BootTime::SinceBoot(absl::Seconds(seconds)); };
-  for (const auto& [kind, until] : {std::pair(Kind::kSteady, 132), {Kind::kSparse, 113}}) {
+  for (const auto& [kind, until] : {std::pair(Kind::kSteady, 132), {Kind::kSparse, 112}}) {
     BeatPace pace(kind);
     pace.OnConnected(absl::Seconds(10), absl::Seconds(9), absl::Seconds(3));
     EXPECT_TRUE(pace.SetNeed(kNear, at(100)));
@@ -237,8 +237,11 @@ TEST(BeatPace, KeepsASessionProvenForThreeTimeoutsAfterItsLastLeaseAFleetsForOne
     EXPECT_FALSE(pace.KeepsProven(at(until + 0.1)));
     EXPECT_TRUE(pace.SetNeed(kNear, at(until + 1)));
     EXPECT_FALSE(pace.SetNeed(kIdle, at(until + 2)));
-    EXPECT_TRUE(pace.KeepsProven(at(until + 11.9))) << "it held none, and may try again";
-    EXPECT_FALSE(pace.KeepsProven(at(until + 12.1)));
+    EXPECT_FALSE(pace.KeepsProven(at(until + 2))) << "it held none";
+    pace.SetNeed({.proof = true, .first = true}, at(until + 3));
+    pace.SetNeed(kIdle, at(until + 4));
+    EXPECT_TRUE(pace.KeepsProven(at(until + 13.9))) << "it gave up, and may try again";
+    EXPECT_FALSE(pace.KeepsProven(at(until + 14.1)));
   }
 }
 
