@@ -214,8 +214,8 @@ std::string LeaderJson(const std::optional<Leader>& leader) {
                    {"owner", OwnerJson(leader->owner)}});
 }
 
-// Whoever reads the candidate alone takes it for nobody.
-std::string UnknownLeaderJson() { return JsonLine({{"candidate", nullptr}, {"unknown", true}}); }
+// Without "candidate": whoever reads that alone would take an outage for "nobody leads".
+std::string UnknownLeaderJson() { return JsonLine({{"unknown", true}}); }
 
 std::string StartedJson(const std::string& directory, const std::string& servers) {
   return JsonLine({{"directory", directory}, {"servers", servers}});

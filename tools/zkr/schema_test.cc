@@ -86,9 +86,13 @@ TEST(Schema, IsWhatCommandsPrint) {
   EXPECT_EQ(schema.Wrong("hold", HeldText(sequencer, /*json=*/true)), "");
   EXPECT_EQ(schema.Wrong("lost", LostText(/*json=*/true)), "");
   EXPECT_EQ(schema.Wrong("epoch", EpochText(7, /*json=*/true)), "");
-  EXPECT_EQ(schema.Wrong("observe", LeaderJson(Leader{.token = FencingToken(7), .node = "x"})), "");
+  Leader leader;
+  leader.token = FencingToken(7);
+  leader.node = "x";
+  EXPECT_EQ(schema.Wrong("observe", LeaderJson(leader)), "");
   EXPECT_EQ(schema.Wrong("observe", LeaderJson(std::nullopt)), "");
-  EXPECT_EQ(schema.Wrong("observe", UnknownLeaderJson()), "");
+  EXPECT_EQ(schema.Wrong("unknown", UnknownLeaderJson()), "");
+  EXPECT_NE(schema.Wrong("observe", UnknownLeaderJson()), "") << "an outage is not 'nobody leads'";
   EXPECT_EQ(schema.Wrong("result", ResultJson("ran", 3, 0)), "");
   EXPECT_EQ(schema.Wrong("log", LogJson(absl::UnixEpoch(), "x", "")), "");
 }
