@@ -117,8 +117,9 @@ TEST(Schema, IsWhatDoctorPrints) {
   facts.contenders = {Known(), ContenderInfo{.holds = true, .node = "x"}};
   facts.machine = {"db7",
                    {{4711, 1, 4711, 'S', "zkr"},
-                    {4712, 4711, 4711, 'S', "lock-runner"},
-                    {4713, 4712, 4713, 'T', "java"}}};
+                    {4712, 4711, 4711, 'S', "lock-guard"},
+                    {4713, 4712, 4713, 'S', "lock-runner"},
+                    {4714, 4713, 4714, 'T', "java"}}};
   facts.servers[0].connections = {{7, {"10.0.0.7:999", absl::Seconds(10), absl::Seconds(1)}}};
   facts.servers[2] = {.name = "zk3:2181", .trouble = "Connection refused"};
   facts.epoch = 0;

@@ -85,20 +85,13 @@ std::string RunOnce(const Health::Options& options, const supervisor::LossWatch&
   return absl::StrCat("failed with exit status ", WEXITSTATUS(status));
 }
 
-// CMD's parent, which lives as long as CMD's tree may. Invalid: it is not found.
-base::UniqueFd OpenRunner(pid_t zkr) {
-  const std::vector<supervisor::ProcessInfo> all = supervisor::ListProcesses();
-  const std::vector<pid_t> below = supervisor::Descendants(all, zkr);
-  const auto runner = std::ranges::find_if(all, [&](const supervisor::ProcessInfo& process) {
-    return process.name == "lock-runner" && std::ranges::count(below, process.pid) > 0;
-  });
-  return runner == all.end() ? base::UniqueFd() : supervisor::OpenProcess(runner->pid);
-}
-
-// What the probe has said by now.
+// What the probe has said by now: at most what a pipe holds, so that one that never stops writing
+// does not keep its judge from a signal.
 void PassOn(const base::UniqueFd& said) {
   char text[4096];
-  for (ssize_t got = 0; (got = read(said.get(), text, sizeof(text))) > 0;) {
+  ssize_t got = 0;
+  for (ssize_t passed = 0; passed < 64 << 10; passed += got) {
+    if ((got = read(said.get(), text, sizeof(text))) <= 0) return;
     (void)supervisor::WriteAtOnce({text, static_cast<std::size_t>(got)});
   }
 }
@@ -116,7 +109,10 @@ int RunProbe(std::string command) {
   const pid_t zkr = getppid();
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   supervisor::NameThisProcess(kProbeName);
-  const base::UniqueFd signals = supervisor::OpenSignalFd(awaited), runner = OpenRunner(zkr);
+  const base::UniqueFd signals = supervisor::OpenSignalFd(awaited);
+  // It lives as long as CMD's tree may. Invalid, and never ready, if it is not found.
+  const base::UniqueFd runner =
+      supervisor::OpenProcess(supervisor::RunnerOf(supervisor::ListProcesses(), zkr));
   // A full stderr must not keep the probe.
   supervisor::Pipe said = supervisor::ClosingPipe();
   fcntl(said.read_end.get(), F_SETFL, O_NONBLOCK);

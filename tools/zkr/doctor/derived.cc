@@ -120,16 +120,13 @@ Processes ProcessesOf(const Facts& facts, const OwnerInfo& owner) {
   };
   Processes of;
   if (!IsHere(facts, owner) || (of.owner = find(owner.pid)) == nullptr) return of;
-  // The nearest runner is its own: below CMD there may be a zkr with another.
-  const std::vector<pid_t> below = supervisor::Descendants(all, of.owner->pid);
-  const auto runner =
-      std::ranges::find_if(below, [&](pid_t pid) { return find(pid)->name == "lock-runner"; });
-  if (runner == below.end()) return of;
-  // CMD is its oldest child with a group of its own. What CMD has left behind may be its child, too.
-  for (const supervisor::ProcessInfo& child : all) {
-    const bool leads = child.parent == *runner && child.group == child.pid;
-    if (leads && (of.command == nullptr || child.pid < of.command->pid)) of.command = &child;
-  }
+  // What CMD has left behind may be the runner's child, too, and perhaps has a group of its own.
+  // CMD is the oldest, and so the first in /proc unless pids have wrapped.
+  const pid_t runner = supervisor::RunnerOf(all, of.owner->pid);
+  const auto command = std::ranges::find_if(all, [runner](const supervisor::ProcessInfo& process) {
+    return process.parent == runner && process.group == process.pid;
+  });
+  if (command != all.end()) of.command = &*command;
   return of;
 }
 

@@ -21,14 +21,17 @@ Change Owned(const std::string& host, std::int64_t pid, char state, char command
     f.contenders[0].owner = {"", host, pid};
     f.machine = {"db7", {{.pid = 4711, .state = state, .name = "zkr"}}};
     if (command == 0) return;
-    f.machine.processes.push_back({.pid = 4712, .parent = 4711, .name = "lock-runner"});
-    f.machine.processes.push_back({4713, 4712, 4713, command, "rsync"});
-    // Of CMD's own: one that it has left to the runner, and another lock's holder.
+    f.machine.processes.push_back({4720, 4711, 4711, 'S', "lock-guard"});
+    f.machine.processes.push_back({4721, 4720, 4721, 'S', "lock-runner"});
+    f.machine.processes.push_back({4722, 4721, 4722, command, "rsync"});
+    // Of CMD's own: two that it has left to the runner, and another lock's holder.
     const char other = command == 'T' ? 'S' : 'T';
-    f.machine.processes.push_back({4714, 4712, 4713, other, "orphan"});
-    f.machine.processes.push_back({4717, 4712, 4717, other, "daemon"});
-    f.machine.processes.push_back({4715, 4713, 4713, 'S', "lock-runner"});
-    f.machine.processes.push_back({4716, 4715, 4716, other, "job"});
+    f.machine.processes.push_back({4723, 4721, 4722, other, "orphan"});
+    f.machine.processes.push_back({4724, 4721, 4724, other, "daemon"});
+    f.machine.processes.push_back({4725, 4722, 4722, 'S', "zkr"});
+    f.machine.processes.push_back({4726, 4725, 4722, 'S', "lock-guard"});
+    f.machine.processes.push_back({4727, 4726, 4727, 'S', "lock-runner"});
+    f.machine.processes.push_back({4728, 4727, 4728, other, "job"});
   };
 }
 

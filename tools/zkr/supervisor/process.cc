@@ -199,6 +199,16 @@ std::vector<pid_t> Descendants(const std::vector<ProcessInfo>& processes, pid_t 
   return found;
 }
 
+pid_t RunnerOf(const std::vector<ProcessInfo>& processes, pid_t zkr) {
+  for (const ProcessInfo& guard : processes) {
+    if (guard.parent != zkr || guard.name != "lock-guard") continue;
+    for (const ProcessInfo& runner : processes) {
+      if (runner.parent == guard.pid && runner.name == "lock-runner") return runner.pid;
+    }
+  }
+  return -1;
+}
+
 bool HasSiblingInGroup(const std::vector<ProcessInfo>& processes, pid_t self) {
   std::unordered_map<pid_t, ProcessInfo> by_pid;
   for (const ProcessInfo& process : processes) by_pid[process.pid] = process;

@@ -81,6 +81,10 @@ bool ProcShowsThisProcess();
 // The descendants of `root` among `processes`, parents before their children, without `root`.
 std::vector<pid_t> Descendants(const std::vector<ProcessInfo>& processes, pid_t root);
 
+// The runner of that zkr, CMD's parent. A zkr below CMD has one of its own. -1: it is not among
+// `processes`.
+pid_t RunnerOf(const std::vector<ProcessInfo>& processes, pid_t zkr);
+
 // True if the process group of `self` holds a live process that is neither `self` nor an ancestor
 // of it: for example another part of a pipeline.
 bool HasSiblingInGroup(const std::vector<ProcessInfo>& processes, pid_t self);

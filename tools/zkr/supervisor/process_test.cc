@@ -51,6 +51,20 @@ TEST(Descendants, EndInAListWithACircle) {
   EXPECT_THAT(Descendants({P(2, 3, 1), P(3, 2, 1)}, 2), ElementsAre(3));
 }
 
+// Whatever the order: pids wrap, so an inner one may be the first in /proc.
+TEST(Runner, IsTheChildOfTheGuardThatIsAChildOfThatZkr) {
+  const auto named = [](pid_t pid, pid_t parent, const char* name) {
+    return ProcessInfo{pid, parent, pid, 'S', name};
+  };
+  const std::vector<ProcessInfo> all = {
+      named(2, 8, "lock-guard"),  named(3, 2, "lock-runner"),  // of the zkr below CMD
+      named(4, 1, "lock-guard"),  named(5, 6, "lock-runner"),  // whose guard has been killed
+      named(6, 4, "lock-runner"), named(7, 6, "cmd"),         named(8, 7, "zkr")};
+  EXPECT_EQ(RunnerOf(all, 1), 6);
+  EXPECT_EQ(RunnerOf(all, 8), 3);
+  EXPECT_EQ(RunnerOf(all, 7), -1);
+}
+
 TEST(Siblings, AreNeitherAncestorsNorOtherGroups) {
   // A shell (group 10) runs a script, which runs zkr (12) in its own group; 13 is zkr's guard.
   EXPECT_FALSE(HasSiblingInGroup({P(10, 1, 10), P(11, 10, 11), P(12, 11, 11), P(13, 12, 13)}, 12));
