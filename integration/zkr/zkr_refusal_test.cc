@@ -175,7 +175,7 @@ const std::vector<BadArguments> kBadArguments = {
     {{"lock", kBadPath + "/..", "[3]", "--", "true"}, {kBadPath + "/..\"", "\"..\""}},
     {{"lock", "/zookeeper/x", "[3]", "--", "true"}, {"\"/zookeeper/x\"", "own"}},
     {{"lock", "", "[3]", "--", "true"}, {"path \"\""}},
-    {{"lock", kBadPath, "[3]"}, {"CMD", "missing"}},
+    {{"lock", kBadPath, "[3]"}, {"CMD", "missing", "or --hold to run none"}},
     {{"lock", kBadPath, "[3]", "--"}, {"CMD", "missing"}},
     {{"lock", kBadPath, "[3]", "true"}, {"write -- before the command"}},
     {{"lock", kBadPath, "[3]", "-w", "x", "--", "true"}, {"-w", "\"x\""}},

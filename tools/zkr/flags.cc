@@ -215,7 +215,11 @@ void AddCommandFlags(CLI::App& command, commands::CommandFlags& flags,
 void FinishCommand(const CLI::App& command, const std::optional<std::vector<std::string>>& cmd,
                    commands::CommandFlags& flags) {
   // Without "--" a CMD's options would be taken for zkr's, so it is demanded.
-  if (!cmd) RefuseUsage("CMD", absl::StrCat("missing: write ", UsageOf(command)));
+  const bool may_hold = command.get_option_no_throw("--hold") != nullptr;
+  if (!cmd) {
+    RefuseUsage("CMD", absl::StrCat("missing: write ", UsageOf(command),
+                                    may_hold ? ", or --hold to run none" : ""));
+  }
   if (cmd->empty()) RefuseUsage("CMD", "missing after --");
   // After CMD's end its leftovers get the grace, and the lock is held all that time.
   if (flags.grace == absl::InfiniteDuration()) RefuseUsage("--grace", "must be finite");

@@ -75,7 +75,8 @@ creates it, or takes a stranger's place, for the users of --digest-file (and of
 a client certificate) alone; --above N is needed if what the record holds is not
 believed. --make comes to 10001000 at most, --raise a million further each time.
 
-Exit status: 0; 64 also if the record is not believed.)";
+Exit status: 0; 64 also if the record is not believed; 71 also if a --raise or
+--make is done, but the epoch cannot be printed.)";
 
 inline constexpr char kLsHelp[] = R"(
 Exit status: 0, also if the queue is empty or the path does not exist.)";

@@ -273,7 +273,7 @@ class CommandLine {
           return Print(shell_ == "zsh" ? ZshCompletion(app_) : BashCompletion(app_)) ? kDone
                                                                                      : kInternal;
         });
-    completion->add_option("SHELL", shell_, "bash or zsh")
+    completion->add_option("SHELL", shell_, "The shell that runs it")
         ->required()
         ->type_name("bash|zsh")
         ->check(CLI::IsMember({"bash", "zsh"}).description(""));

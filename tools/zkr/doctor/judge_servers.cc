@@ -23,6 +23,10 @@ constexpr std::ptrdiff_t kMostNamed = 5;
 
 Finding OfServer(const ServerFacts& server, const std::string& serving) {
   const std::string about = Printable(server.name);
+  if (server.address.empty()) {
+    return {kLikely, "server-unreachable", about, server.trouble,
+            absl::StrCat("correct the name, or take it off the list; ", serving)};
+  }
   if (!server.reachable) {
     return {
         kLikely, "server-unreachable", about,

@@ -19,7 +19,9 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr auto kUnknown = std::nullopt;
-void Kill(ServerFacts& server) { server = {.name = server.name, .trouble = "Connection refused"}; }
+void Kill(ServerFacts& server) {
+  server = {.name = server.name, .address = server.address, .trouble = "Connection refused"};
+}
 
 Change Killed(std::size_t i) {
   return [=](Facts& f) { Kill(f.servers[i]); };
@@ -65,6 +67,15 @@ TEST(JudgeServers, FindsWhatIsWrongWithServers) {
       {"a voter that is in the list", {dead}, Killed(0), Voters(3, 2)},
       {"servers that show different queues", {"servers-disagree zk3:2181"}, disagree},
   });
+}
+
+TEST(Doctor, AdvisesToCorrectANameThatCannotBeResolved) {
+  Facts facts = Healthy();
+  facts.servers[0] = {.name = "zk1:2181", .trouble = "its name could not be resolved: x"};
+  const Findings found = Diagnose(facts);
+  ASSERT_EQ(Summary(found), std::vector<std::string>{"server-unreachable zk1:2181"});
+  EXPECT_EQ(found[0].seen, "its name could not be resolved: x");
+  EXPECT_EQ(found[0].todo, "correct the name, or take it off the list; 2 of 3 listed serve");
 }
 
 // The addresses of one name: those of `serving` grant sessions.

@@ -219,7 +219,8 @@ TEST(StuckLock, OfAHolderWhoseNodeMayNotBeReadIsUnknown) {
 
 Facts Sick() {
   Facts facts = Healthy();
-  facts.servers[0] = {.name = "zk1:2181", .trouble = "Connection refused"};
+  facts.servers[0] = {
+      .name = "zk1:2181", .address = "10.0.0.1:2181", .trouble = "Connection refused"};
   facts.servers[1].words.mode = "leader\x1b[2J";
   return facts;
 }
