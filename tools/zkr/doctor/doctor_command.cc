@@ -15,10 +15,8 @@ namespace {
 
 // What stands at PATH, if there is one.
 absl::Status Read(const std::string& path, const Clients& clients, Facts& facts) {
-  if (clients.empty()) return absl::UnavailableError("none of the servers grants a session");
-  Client& any = *clients.begin()->second;
-  if (absl::Status read = ReadTree(any, path, facts); !read.ok()) return read;
-  // Also of a path that this server does not show: another one may.
+  if (absl::Status read = ReadTree(clients, path, facts); !read.ok()) return read;
+  // Also of a path that the server which was read does not show: another one may.
   if (!path.empty()) facts.disagreements = CompareServers(clients, path);
   return absl::OkStatus();
 }

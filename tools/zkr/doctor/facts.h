@@ -121,10 +121,11 @@ absl::StatusOr<Clients> ProbeServers(const commands::GlobalFlags& flags, const z
 // servers listen on one family only. Pure.
 std::vector<ServerFacts> OfOneFamily(std::vector<ServerFacts> of_a_name);
 
-// Adds what the client's server shows of the epoch and, unless it is empty, of `path`: its queue
-// and ACLs. What the ACLs do not show is no error.
-// Blocks for some round trips. Errors: those of ListContenders.
-absl::Status ReadTree(Client& client, const std::string& path, Facts& facts);
+// Adds what a server shows of the epoch and, unless it is empty, of `path`: its queue and ACLs: the
+// first one that does not die or fall silent meanwhile. What the ACLs do not show is no error.
+// Blocks for some round trips, and for five seconds for each server that is silent. Errors: those
+// of ListContenders, and Unavailable without a client.
+absl::Status ReadTree(const Clients& clients, const std::string& path, Facts& facts);
 
 // Which contenders of `path` some of the servers show and others do not, though these have applied
 // later writes: each is asked by its client, behind a committed write. A queue that moves is no

@@ -92,9 +92,7 @@ ServersShow AskAll(const Clients& clients, const std::string& path) {
   return round;
 }
 
-}  // namespace
-
-absl::Status ReadTree(Client& client, const std::string& path, Facts& facts) {
+absl::Status ReadFrom(Client& client, const std::string& path, Facts& facts) {
   if (absl::Status read = ReadEpoch(client, facts); !read.ok()) return read;
   if (path.empty()) return absl::OkStatus();
   PathFacts& found = facts.path.emplace(PathFacts{.path = path});
@@ -116,6 +114,19 @@ absl::Status ReadTree(Client& client, const std::string& path, Facts& facts) {
     if (!read.ok()) return read;
   }
   return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status ReadTree(const Clients& clients, const std::string& path, Facts& facts) {
+  absl::Status read = absl::UnavailableError("none of the servers grants a session");
+  const Facts before = facts;
+  for (const auto& [name, client] : clients) {
+    facts = before;  // without the half of what a server has shown that then went silent
+    read = ReadFrom(*client, path, facts);
+    if (!absl::IsUnavailable(read) && !absl::IsDeadlineExceeded(read)) break;
+  }
+  return read;
 }
 
 std::vector<Disagreement> Disagreements(const ServersShow& before, const ServersShow& then,
