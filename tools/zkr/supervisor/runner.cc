@@ -58,10 +58,10 @@ bool Runner::PrepareProcess() {
 }
 
 bool Runner::StartCommand() {
-  // The exec closes the write end: an empty pipe means success, an errno in it the failure.
-  Pipe error_pipe = ClosingPipe();
   // What has come to this process so far was sent when there was no CMD that could have got it.
   DropOwnSignals();
+  // The exec closes the write end: an empty pipe means success, an errno in it the failure.
+  Pipe error_pipe = ClosingPipe();
   const pid_t forked = error_pipe.read_end.valid() ? fork() : -1;
   if (forked < 0) {
     setup_.to_zkr.Send({MessageKind::kExecFailed, errno});
