@@ -1,7 +1,7 @@
 ; SPDX-License-Identifier: Apache-2.0
 ; The default of g is enough. README.md says how to read this.
 (set-logic QF_LRA)
-; = lib/session/machine/expiry_bound.cc: constexpr absl::Duration kLeadersDelay = absl::Milliseconds(100);
+; = lib/session/machine/expiry_bound.h: static constexpr absl::Duration kLeadersDelay = absl::Milliseconds(100);
 (define-fun leaders_delay () Real 100.0)
 
 (declare-const T Real)        ; is: the session timeout T

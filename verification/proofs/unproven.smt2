@@ -10,7 +10,8 @@
 (define-fun rates ((a Real) (ca Real) (b Real) (cb Real)) Bool
   (and (=> (<= a b) (within (- b a) (- cb ca))) (=> (<= b a) (within (- a b) (- ca cb)))))
 
-; = lib/session/machine/expiry_bound.h: absl::Duration moment = absl::Milliseconds(100);
+; = lib/session/machine/expiry_bound.h: absl::Duration moment = kLeadersDelay;
+; = lib/session/machine/expiry_bound.h: static constexpr absl::Duration kLeadersDelay = absl::Milliseconds(100);
 (define-fun leaders_delay () Real 100.0)
 
 (declare-const T Real)           ; is: the session timeout T

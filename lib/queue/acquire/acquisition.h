@@ -48,7 +48,7 @@ class Acquisition : public call::Call<Answer>, public internal::LeaseFollower {
   void set_in_front(size_t count) { in_front_.store(count, std::memory_order_relaxed); }
   void Know(listing::Rivals rivals);
   void KnowBusy(listing::Rivals rivals);
-  // A try that is first in the queue has to wait for a lock delay: from now on it is busy.
+  // Whether a try that is first in the queue waits for a lock delay: meanwhile it is busy.
   void set_delayed(bool delayed) { delayed_.store(delayed, std::memory_order_relaxed); }
 
   const Queue& queue() const { return queue_; }

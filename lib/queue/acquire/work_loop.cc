@@ -40,8 +40,6 @@ Turn TakeTurn(const internal::ClientCore& core, BlockingAcquire& acquire,
               const std::stop_token& stop, LeaseWork& work) {
   absl::StatusOr<Lease> lease = acquire({.cancel = stop});
   if (!lease.ok()) return {.status = lease.status()};
-  Turn turn;
-  turn.granted = true;
   std::stop_source end;
   const auto request = [&end] { end.request_stop(); };
   {
@@ -54,8 +52,8 @@ Turn TakeTurn(const internal::ClientCore& core, BlockingAcquire& acquire,
     if (!end.stop_requested() && !lease->end_reason().has_value()) work(*lease, end.get_token());
   }
   // Bounded, so that an ensemble that does not answer cannot keep the loop from going on.
-  turn.status = std::move(*lease).Release({.timeout = core.session_timeout()});
-  return turn;
+  return {.granted = true,
+          .status = std::move(*lease).Release({.timeout = core.session_timeout()})};
 }
 
 }  // namespace

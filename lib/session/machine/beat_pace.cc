@@ -82,8 +82,9 @@ bool BeatPace::SetNeed(const Need& need, base::BootTime now) {
   const Need before = std::exchange(need_, need);
   if (before.lease && !need.lease) proven_until_ = now + after_a_lease_;
   // An acquire that gave up at its proof may be made again, with as little time.
-  if (before.first && !need.first && !need.lease)
+  if (before.first && !need.first && !need.lease) {
     proven_until_ = std::max(proven_until_, now + timeout_);
+  }
   const bool more_is_left = kind_ == Kind::kSteady && need.lease && !before.lease;
   return more_is_left || (need.proof && !kept_proven) ||
          need.delay_lifetime < before.delay_lifetime;

@@ -9,8 +9,6 @@ namespace {
 
 // Touches closer than this fraction of the timeout count as one: leaving some out is always safe.
 constexpr int kTouchesCountedPerTimeout = 64;
-// How late a busy leader may be.
-constexpr absl::Duration kLeadersDelay = absl::Milliseconds(100);
 // The gain that is worth a write at once.
 constexpr int kGainFraction = 20;
 

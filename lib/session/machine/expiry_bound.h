@@ -15,11 +15,14 @@ namespace zkrecipes::session::machine {
 
 // Assumptions about machines, which no client can measure: see docs/lease.md.
 struct ExpiryMargins {
+  // How late a busy leader may be.
+  static constexpr absl::Duration kLeadersDelay = absl::Milliseconds(100);
+
   double clock_rate_bound = 0.1;
   absl::Duration ping_gap;  // between two pings of the leader; zero: see PingGap
   absl::Duration slack = absl::Milliseconds(10);
   // Within it a leader ends a session whose time it has found to be over.
-  absl::Duration moment = absl::Milliseconds(100);
+  absl::Duration moment = kLeadersDelay;
 
   // How much of a session timeout, counted from a touch, this client may count on.
   absl::Duration Lifetime(absl::Duration session_timeout) const;

@@ -114,12 +114,10 @@ bool IsHere(const Facts& facts, const OwnerInfo& owner) {
 
 Processes ProcessesOf(const Facts& facts, const OwnerInfo& owner) {
   const std::vector<supervisor::ProcessInfo>& all = facts.machine.processes;
-  const auto find = [&all](std::int64_t pid) {
-    const auto found = std::ranges::find(all, pid, &supervisor::ProcessInfo::pid);
-    return found == all.end() ? nullptr : &*found;
-  };
+  const auto found = std::ranges::find(all, owner.pid, &supervisor::ProcessInfo::pid);
   Processes of;
-  if (!IsHere(facts, owner) || (of.owner = find(owner.pid)) == nullptr) return of;
+  if (!IsHere(facts, owner) || found == all.end()) return of;
+  of.owner = &*found;
   // What CMD has left behind may be the runner's child, too, and perhaps has a group of its own.
   // CMD is the oldest, and so the first in /proc unless pids have wrapped.
   const pid_t runner = supervisor::RunnerOf(all, of.owner->pid);
