@@ -12,27 +12,20 @@
 
 #include "gmock/gmock.h"
 
-#include "lib/base/executor_fixture.h"
+#include "recipes/step_fixture.h"
 #include "testing/coroutine_types.h"
 #include "zkrecipes/lock.h"
-#include "zkrecipes/testing/in_memory_ensemble.h"
 
 namespace zkrecipes::testing {
 namespace {
 
-using base::StepExecutor;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 const char kPath[] = "/locks/ledger";
 
-class AwaitableInMemoryTest : public ::testing::Test {
+class AwaitableInMemoryTest : public StepTest {
  protected:
-  std::shared_ptr<Client> Connect(std::shared_ptr<Executor> executor) {
-    auto client = ensemble_.Connect({.executor = std::move(executor)});
-    EXPECT_TRUE(client.ok()) << client.status();
-    return *client;
-  }
   // Acquires, and then waits for ever.
   DetachedCoroutine Work(std::shared_ptr<Client> client, std::stop_token cancel = {}) {
     const auto lease = co_await Lock(client, kPath).CoAcquire(absl::Hours(1), cancel);
@@ -40,15 +33,7 @@ class AwaitableInMemoryTest : public ::testing::Test {
     status_ = lease.status();
     co_await std::suspend_always();
   }
-  void RunAll() {
-    do {
-      executor_->RunAll();
-      ensemble_.RunUntilIdle();
-    } while (executor_->waiting() > 0);
-  }
 
-  InMemoryEnsemble ensemble_{{.manual = true}};
-  const std::shared_ptr<StepExecutor> executor_ = std::make_shared<StepExecutor>();
   int resumed_ = 0;
   absl::Status status_ = absl::UnknownError("not resumed");
 };

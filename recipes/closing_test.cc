@@ -12,11 +12,10 @@
 
 #include "gmock/gmock.h"
 
-#include "lib/base/executor_fixture.h"
 #include "lib/base/one_shot.h"
+#include "recipes/step_fixture.h"
 #include "testing/coroutine_types.h"
 #include "zkrecipes/lock.h"
-#include "zkrecipes/testing/in_memory_ensemble.h"
 
 namespace zkrecipes::testing {
 namespace {
@@ -27,27 +26,14 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-class ClosingTest : public ::testing::Test {
+class ClosingTest : public StepTest {
  protected:
   const std::string path_ = "/locks/ledger";
 
-  std::shared_ptr<Client> Connect(std::shared_ptr<Executor> executor) {
-    auto client = ensemble_.Connect({.executor = std::move(executor)});
-    EXPECT_TRUE(client.ok()) << client.status();
-    return *client;
-  }
   auto Answer() {
     return [this](absl::Status status) { answers_.push_back(std::move(status)); };
   }
-  void RunAll() {
-    do {
-      executor_->RunAll();
-      ensemble_.RunUntilIdle();
-    } while (executor_->waiting() > 0);
-  }
 
-  InMemoryEnsemble ensemble_{{.manual = true}};
-  const std::shared_ptr<base::StepExecutor> executor_ = std::make_shared<base::StepExecutor>();
   std::vector<absl::Status> answers_;
 };
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 
 #include "testing/memory/simulation.h"
@@ -77,6 +78,24 @@ class LockInMemoryTest : public ::testing::Test {
   void Release(LockUser& user) {
     user.result.reset();
     simulation_.RunUntilIdle();
+  }
+
+  // A namespace and paths so long that one session has room for about five hundred that hold.
+  static std::string LongNamespace() { return "/" + std::string(450, 'n'); }
+  static std::string LongPath(int number) {
+    return absl::StrCat("/", std::string(500, 'x'), "/", number);
+  }
+  // The answers to one attempt at each of the first `count` long paths.
+  std::vector<absl::StatusOr<Lease>> AcquireAll(const std::shared_ptr<Client>& client, int count) {
+    std::vector<absl::StatusOr<Lease>> answers;
+    for (int i = 0; i < count; ++i) {
+      Lock(client, LongPath(i)).AcquireAsync({}, [&answers](absl::StatusOr<Lease> lease) {
+        answers.push_back(std::move(lease));
+      });
+      simulation_.RunUntilIdle();
+    }
+    EXPECT_THAT(answers, ::testing::SizeIs(count));
+    return answers;
   }
 
   std::vector<std::string> Queue() { return model().committed().Children(kPath); }

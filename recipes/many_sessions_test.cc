@@ -31,29 +31,15 @@ using ::testing::StartsWith;
 
 class ManySessionsTest : public LockInMemoryTest {
  protected:
-  // So long that one session has room for about five hundred that hold.
-  static std::string LongPath(int number) {
-    return absl::StrCat("/", std::string(500, 'x'), "/", number);
-  }
-
   void SetUp() override {
-    memory::Start(simulation_, user_,
-                  {.servers = simulation_.servers() + "/" + std::string(450, 'n')});
+    memory::Start(simulation_, user_, {.servers = simulation_.servers() + LongNamespace()});
     subscription_ = user_.client->OnStateChange([this](ClientState s) { states_.push_back(s); });
     simulation_.RunUntilIdle();
     states_.clear();
   }
 
   std::vector<absl::StatusOr<Lease>> AcquireAll(int count) {
-    std::vector<absl::StatusOr<Lease>> answers;
-    for (int i = 0; i < count; ++i) {
-      Lock(user_.client, LongPath(i)).AcquireAsync({}, [&answers](absl::StatusOr<Lease> lease) {
-        answers.push_back(std::move(lease));
-      });
-      simulation_.RunUntilIdle();
-    }
-    EXPECT_THAT(answers, SizeIs(count));
-    return answers;
+    return LockInMemoryTest::AcquireAll(user_.client, count);
   }
   std::set<zk::SessionId> LiveSessions() {
     std::set<zk::SessionId> sessions;
@@ -138,7 +124,7 @@ TEST_F(ManySessionsTest, CloseTogether) {
   EXPECT_THAT(LiveSessions(), SizeIs(0));
   EXPECT_EQ(Believed(leases), 0);
   for (int i = 0; i < kInTwo; ++i) {
-    EXPECT_THAT(model().committed().Children("/" + std::string(450, 'n') + LongPath(i)), SizeIs(0));
+    EXPECT_THAT(model().committed().Children(LongNamespace() + LongPath(i)), SizeIs(0));
   }
   EXPECT_EQ(states_.back(), ClientState::kClosed);
 }

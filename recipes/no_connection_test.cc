@@ -195,15 +195,9 @@ TEST_F(NoConnectionTest, IsReportedOfAClientThatTheServersRefuseForGood) {
 
 // It would be the one that waits longest, and hide every outage of those that the client works by.
 TEST_F(NoConnectionTest, IsNotReportedOfAFurtherSessionThatIsRefusedForGood) {
-  BeginConnected({.servers = simulation_.servers() + "/" + std::string(450, 'n')});
+  BeginConnected({.servers = simulation_.servers() + LongNamespace()});
   model().set_keeper(true);
-  std::vector<absl::StatusOr<Lease>> leases;
-  for (int i = 0; i < 600; ++i) {
-    Lock(user_.client, absl::StrCat("/", std::string(500, 'x'), "/", i))
-        .AcquireAsync(
-            {}, [&leases](absl::StatusOr<Lease> lease) { leases.push_back(std::move(lease)); });
-    simulation_.RunUntilIdle();
-  }
+  std::vector<absl::StatusOr<Lease>> leases = AcquireAll(user_.client, 600);
   ASSERT_FALSE(leases.back().ok()) << "no further session was needed";
   PassTime(3 * kT);
   EXPECT_THAT(Take(), IsEmpty());
@@ -218,14 +212,9 @@ TEST_F(NoConnectionTest, IsNotReportedOfAFurtherSessionThatIsRefusedForGood) {
 
 // Thirty-two sessions that lose their connections at once are one line in a log.
 TEST_F(NoConnectionTest, IsReportedOnceForAllSessionsOfTheClient) {
-  BeginConnected({.servers = simulation_.servers() + "/" + std::string(450, 'n')});
-  std::vector<Lease> leases;
-  for (int i = 0; i < 600; ++i) {
-    Lock(user_.client, absl::StrCat("/", std::string(500, 'x'), "/", i))
-        .AcquireAsync(
-            {}, [&leases](absl::StatusOr<Lease> lease) { leases.push_back(*std::move(lease)); });
-    simulation_.RunUntilIdle();
-  }
+  BeginConnected({.servers = simulation_.servers() + LongNamespace()});
+  std::vector<absl::StatusOr<Lease>> leases = AcquireAll(user_.client, 600);
+  for (const auto& lease : leases) ASSERT_TRUE(lease.ok()) << lease.status();
   ASSERT_GT(model().connections().size(), 1u);
   CutOff();
   PassTime(3 * kT + kMoment);
