@@ -26,7 +26,7 @@ RECIPES_MAY_TAKE = {"lib/zk/seam/code.h", "lib/zk/seam/path.h", "lib/zk/seam/typ
 # Values, without a thread, a clock, a mutex or a reactor: what a machine may include besides its own folder.
 PURE = {"lib/base/boot_time.h", "lib/base/path.h", "lib/zk/seam/code.h", "lib/zk/seam/connect_pace.h",
         "lib/zk/seam/path.h", "lib/zk/seam/types.h", "zkrecipes/lease_end.h"}
-PURE_FOLDERS = ("lib/session/machine/", "lib/queue/machine/")
+PURE_FOLDERS = ("lib/session/machine/", "lib/queue/machine/", "recipes/machine/")
 IMPURE_STD = {"thread", "mutex", "shared_mutex", "condition_variable", "atomic", "chrono", "random", "future"}
 PURE_ABSL = {"absl/container/inlined_vector.h", "absl/hash/hash.h", "absl/time/time.h"}
 
