@@ -24,8 +24,12 @@ std::vector<absl::string_view> InOrder(Ranked ranked) {
   return names;
 }
 
-// Readers share; every other pair of modes excludes each other.
-bool Blocks(Mode lower, Mode mine) { return mine != Mode::kShared || lower != Mode::kShared; }
+// Readers share, and members wait for nobody, nor anybody for them; every other pair of modes
+// excludes each other. (Of a semaphore's permits among themselves: permits.h.)
+bool Blocks(Mode lower, Mode mine) {
+  if (lower == Mode::kMember || mine == Mode::kMember) return false;
+  return mine != Mode::kShared || lower != Mode::kShared;
+}
 
 }  // namespace
 
@@ -110,12 +114,23 @@ constexpr size_t kUuidWithout = 32;
 constexpr size_t kSequenceBytes = 10;  // at least
 
 // Modes whose names one recipe of Curator looks for.
-enum class Family { kLock, kReadWrite, kLatch };
+enum class Family { kLock, kReadWrite, kLatch, kOurs };
 
 // Each recipe of Curator sorts only the names that it writes itself, and ignores all others.
 Family FamilyOf(Mode mode) {
-  if (mode == Mode::kLeader) return Family::kLatch;
-  return mode == Mode::kExclusive ? Family::kLock : Family::kReadWrite;
+  switch (mode) {
+    case Mode::kExclusive:
+      return Family::kLock;
+    case Mode::kShared:
+    case Mode::kSharedWriter:
+      return Family::kReadWrite;
+    case Mode::kLeader:
+      return Family::kLatch;
+    case Mode::kPermit:
+    case Mode::kMember:
+      break;
+  }
+  return Family::kOurs;
 }
 
 // Whether the maker of `child` would not see a node that is named so, and hold at the same time.
@@ -197,8 +212,10 @@ Maker MakerOf(const std::string& blind) {
               "write Curator's names with NodeMarker::kWriter, or use a ReadWriteLock"};
     case Family::kLatch:
       return {"Curator's LeaderLatch", "write Curator's names with NodeMarker::kLatch"};
+    case Family::kOurs:
+      break;  // written by nobody with Curator's GUID
   }
-  return {};
+  return {"another library's", "use another path"};
 }
 
 }  // namespace zkrecipes::queue::machine

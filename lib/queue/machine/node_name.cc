@@ -28,6 +28,8 @@ constexpr Marker kMarkers[] = {
     {Dialect::kCurator, Mode::kShared, "-__READ__"},
     {Dialect::kCurator, Mode::kSharedWriter, "-__WRIT__"},
     {Dialect::kCurator, Mode::kLeader, "-latch-"},
+    {Dialect::kCurator, Mode::kPermit, "-permit-"},
+    {Dialect::kCurator, Mode::kMember, "-member-"},
     {Dialect::kKazoo, Mode::kExclusive, "__lock__"},
     {Dialect::kKazoo, Mode::kShared, "__rlock__"},
     {Dialect::kKazoo, Mode::kSharedWriter, "__lock__"},

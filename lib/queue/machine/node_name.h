@@ -7,6 +7,8 @@
 //   Curator    _c_<guid>-lock-N       _c_<guid>-__READ__N  _c_<guid>-__WRIT__N  _c_<guid>-latch-N
 //   kazoo      <guid>__lock__N        <guid>__rlock__N     <guid>__lock__N      <guid>__lock__N
 //
+// Ours alone are a semaphore's permit, _c_<guid>-permit-N, and a group's member, _c_<guid>-member-N.
+//
 // N is the sequence suffix that the server appends: "%010d" of a signed 32-bit number.
 //
 // The GUID is for finding a node again whose create was not answered; it has to be unique in one
@@ -30,7 +32,8 @@
 namespace zkrecipes::queue::machine {
 
 enum class Dialect { kCurator, kKazoo };
-enum class Mode { kExclusive, kShared, kSharedWriter, kLeader };
+// The last two have no names in other libraries: Curator's dialect is that of all.
+enum class Mode { kExclusive, kShared, kSharedWriter, kLeader, kPermit, kMember };
 
 struct NodeName {
   Dialect dialect = Dialect::kCurator;
@@ -55,7 +58,7 @@ std::string ToGuid(uint64_t high, uint64_t low);
 inline constexpr size_t kGuidBytes = 15;
 
 // The name of a sequential node as given to the create: everything before the suffix. Its path, if
-// `parent` is its parent's.
+// `parent` is its parent's. REQUIRES: kCurator, of a permit or a member.
 std::string NodePrefix(Dialect dialect, Mode mode, absl::string_view guid,
                        absl::string_view parent = "");
 
