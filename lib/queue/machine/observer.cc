@@ -6,15 +6,12 @@
 #include "lib/zk/seam/path.h"
 
 namespace zkrecipes::queue::machine::observing {
-namespace {
 
 using zk::Code;
 
 bool GoesAwayByItself(Code code) {
   return zk::OutcomeUnknown(code) || code == Code::kSessionExpired || code == Code::kThrottled;
 }
-
-}  // namespace
 
 class Observer::Transition {
  public:

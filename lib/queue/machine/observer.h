@@ -18,6 +18,9 @@ namespace zkrecipes::queue::machine::observing {
 
 using OpId = uint64_t;  // 0: none
 
+// Whether another look may be answered otherwise.
+bool GoesAwayByItself(zk::Code code);
+
 namespace event {
 struct Connected {};     // also after a reconnection, in the same session
 struct Disconnected {};  // watches stay
