@@ -11,6 +11,7 @@
 #include "lib/queue/acquire/contender_runner.h"
 #include "lib/queue/listing/node_data.h"
 #include "lib/queue/machine/admission.h"
+#include "lib/queue/machine/permits.h"
 #include "lib/session/client/client_options.h"
 #include "lib/zk/seam/path.h"
 
@@ -73,7 +74,9 @@ void Complete(const internal::PathQueue& queue, machine::Candidacy& candidacy) {
   const internal::ClientCore& core = *queue.core;
   const AcquireOptions& options = queue.options;
   candidacy.parent = core.name_space().ToServer(queue.path);
-  if (*options.dialect == NameDialect::kKazoo) candidacy.dialect = machine::Dialect::kKazoo;
+  const bool ours_alone = candidacy.mode == machine::Mode::kPermit;
+  if (*options.dialect == NameDialect::kKazoo && !ours_alone)
+    candidacy.dialect = machine::Dialect::kKazoo;
   if (options.marker.has_value()) candidacy.named_as = listing::ModeNamed(*options.marker);
   candidacy.beside_blind = options.beside_blind;
   const absl::Duration lock_delay = options.lock_delay;
@@ -89,6 +92,18 @@ void Complete(const internal::PathQueue& queue, machine::Candidacy& candidacy) {
     candidacy.data = listing::ThisOwnersData(candidacy.dialect, candidacy.named(),
                                              core.options().owner_id, token);
   }
+}
+
+// `found`: the data of a semaphore's path, which a stranger may have written.
+std::string OtherNumber(const std::string& found) {
+  if (machine::ParsePermits(found).has_value()) {
+    return absl::StrCat("the semaphore has ", found,
+                        " permits, and this contender comes with "
+                        "another number");
+  }
+  constexpr size_t kShown = 40;
+  return absl::StrCat("the path's data, ", zk::Quoted(found.substr(0, kShown)),
+                      ", are no number of permits");
 }
 
 constexpr size_t kNamed = 3;
@@ -202,6 +217,9 @@ absl::Status EndStatus(const machine::action::Finished& finished, const std::str
     case machine::Outcome::kWriterQueued:
       return absl::FailedPreconditionError(absl::StrCat(
           what, "another writer is queued: release the shared lease and queue behind it"));
+    case machine::Outcome::kOtherNumber:
+      return absl::FailedPreconditionError(absl::StrCat(
+          what, OtherNumber(finished.what), "; its number is the data of the node ", server_path));
     case machine::Outcome::kBlind:
       return absl::FailedPreconditionError(absl::StrCat(what, Blind(finished.blind)));
     case machine::Outcome::kForeignOwner:

@@ -46,7 +46,11 @@ ContenderRunner::ContenderRunner(std::shared_ptr<Acquisition> acquisition,
     : core_(acquisition->core().get()),
       acquisition_(std::move(acquisition)),
       contender_(std::move(candidacy)),
-      wait_(*acquisition_, contender_) {}
+      wait_(*acquisition_, contender_) {
+  if (this->candidacy().permits > 0) {
+    front_watches_ = std::make_unique<std::map<std::string, session::machine::WatcherId>>();
+  }
+}
 
 void ContenderRunner::Start(session::Session* session) {
   if (acquisition_->queue()->has_listeners()) {
@@ -227,7 +231,10 @@ void ContenderRunner::CarryOut(machine::Actions&& actions) {
 
 void ContenderRunner::Act(action::Send&& send) {
   if (auto* watch = std::get_if<zk::WatchNode>(&send.request)) {
-    return SendWatch(send.op, std::move(watch->path));
+    return SendWatch(send.op, {std::move(watch->path)});
+  }
+  if (auto* watch = std::get_if<zk::WatchExists>(&send.request)) {
+    return SendWatch(send.op, {std::move(watch->path), zk::WatchKind::kExists});
   }
   session_->Send(send.request, [self = self_, op = send.op](zk::Reply&& reply) {
     if (self->candidacy().try_only && !reply.children.empty()) {
@@ -244,10 +251,10 @@ void ContenderRunner::OnReply(machine::OpId op, zk::Reply&& reply) {
   On(event::Replied{op, std::move(reply), matters && Proven()});
 }
 
-void ContenderRunner::SendWatch(machine::OpId op, std::string path) {
-  session::machine::WatcherId& watcher = WatcherOf(path);
+void ContenderRunner::SendWatch(machine::OpId op, zk::Watch watch) {
+  session::machine::WatcherId& watcher = WatcherOf(watch.path);
   watcher = session_->Watch(
-      {std::move(path)},
+      std::move(watch),
       [self = self_, op](zk::Reply&& reply) { self->OnReply(op, std::move(reply)); },
       [self = self_](const std::string& fired, zk::WatchEvent what) {
         self->On(event::WatchFired{fired, what, self->Proven()});
@@ -255,11 +262,13 @@ void ContenderRunner::SendWatch(machine::OpId op, std::string path) {
 }
 
 session::machine::WatcherId& ContenderRunner::WatcherOf(const std::string& path) {
-  return path == contender_.node() ? own_watch_ : predecessor_watch_;
+  if (path == contender_.node()) return own_watch_;
+  return front_watches_ != nullptr ? (*front_watches_)[path] : predecessor_watch_;
 }
 
 void ContenderRunner::Act(const action::Unwatch& unwatch) {
-  session_->Unwatch({unwatch.path}, WatcherOf(unwatch.path));
+  session_->Unwatch({unwatch.path, unwatch.kind}, WatcherOf(unwatch.path));
+  if (front_watches_ != nullptr) front_watches_->erase(unwatch.path);
 }
 
 // The timer does not keep the contender alive, but its memory.
@@ -313,6 +322,7 @@ void ContenderRunner::Act(action::StartDelayTimer&& start) {
 void ContenderRunner::Act(machine::Grant grant) {
   wait_.End();
   retry_pauses_.Reset();
+  if (front_watches_ != nullptr) front_watches_->clear();
   room_.predecessor_watch = {};
   // Asked for before the contender's node was, on the same connection: so it is known, unless the
   // server did not say.

@@ -3,6 +3,7 @@
 #ifndef ZKRECIPES_LIB_QUEUE_ACQUIRE_CONTENDER_RUNNER_H_
 #define ZKRECIPES_LIB_QUEUE_ACQUIRE_CONTENDER_RUNNER_H_
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -74,7 +75,7 @@ class ContenderRunner : public session::ProofListener,
   bool NeverProven() const;
   bool Proven() const;
   void OnReply(machine::OpId op, zk::Reply&& reply);
-  void SendWatch(machine::OpId op, std::string path);
+  void SendWatch(machine::OpId op, zk::Watch watch);
   session::machine::WatcherId& WatcherOf(const std::string& path);
   zk::Reactor::TimerId OnAfter(absl::Duration pause, machine::Event event);
   zk::Reactor::TimerId OnAround(absl::Duration pause, machine::Event event);
@@ -96,6 +97,8 @@ class ContenderRunner : public session::ProofListener,
   Room room_;
   session::machine::WatcherId own_watch_ = 0;          // the latest on its own node
   session::machine::WatcherId predecessor_watch_ = 0;  // ... on another
+  // A semaphore's contender has, in place of that one, those on the nodes in front.
+  std::unique_ptr<std::map<std::string, session::machine::WatcherId>> front_watches_;
   zk::Reactor::TimerId own_watch_timer_ = 0;
   zk::Reactor::TimerId check_timer_ = 0;
   zk::Reactor::TimerId delay_timer_ = 0;

@@ -2,6 +2,8 @@
 
 #include "lib/queue/acquire/room.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 
 #include "lib/queue/machine/node_name.h"
@@ -35,8 +37,10 @@ absl::StatusOr<Room> Room::Find(session::client::Sessions& sessions,
       candidacy.parent.size() + 1 + machine::NodeBytes(candidacy.dialect, candidacy.named());
   const size_t own_watch = node + PathBudget::kPerWatch;
   // Which node will be watched is not known yet: the longest name counts.
-  const size_t predecessor_watch =
+  const size_t one_watch =
       candidacy.parent.size() + 1 + machine::kLongestNodeName + PathBudget::kPerWatch;
+  // A semaphore's first waiter watches all that hold.
+  const size_t predecessor_watch = one_watch * std::max<size_t>(1, candidacy.permits);
   const bool follows = !candidacy.follows.node.empty();
   Room room;
   if (follows) room.session = sessions.Of(candidacy.follows.session);

@@ -20,10 +20,21 @@
 
 namespace zkrecipes::queue::listing {
 
-// A contender's mode as users see it: both kinds of writers are exclusive.
+// A contender's mode as users see it: both kinds of writers are exclusive, and those who hold
+// together share.
 inline GrantMode GrantModeOf(machine::Mode mode) {
-  if (mode == machine::Mode::kShared) return GrantMode::kShared;
-  return mode == machine::Mode::kLeader ? GrantMode::kLeader : GrantMode::kExclusive;
+  switch (mode) {
+    case machine::Mode::kExclusive:
+    case machine::Mode::kSharedWriter:
+      return GrantMode::kExclusive;
+    case machine::Mode::kLeader:
+      return GrantMode::kLeader;
+    case machine::Mode::kShared:
+    case machine::Mode::kPermit:
+    case machine::Mode::kMember:
+      break;
+  }
+  return GrantMode::kShared;
 }
 
 // The mode whose contenders' nodes are named so.

@@ -41,6 +41,7 @@ struct Candidacy {
   bool try_only = false;  // do not wait: look first, and leave again if not admitted at once
   std::optional<Mode> named_as = {};  // its node is named as this mode's; nullopt: as its own's
   bool beside_blind = false;  // do not refuse beside those that do not see its node: admission.h
+  uint16_t permits = 0;       // kPermit: how many the semaphore has (permits.h); otherwise 0
 
   // Filled in by Acquisition, from the path that the user gave and from the options.
   std::string parent = {};  // the recipe's path, as the server knows it
@@ -61,7 +62,7 @@ struct Candidacy {
   template <typename H>
   friend H AbslHashValue(H h, const Candidacy& c) {
     return H::combine(std::move(h), c.mode, c.lock_delay, c.follows, c.data, c.try_only, c.named_as,
-                      c.beside_blind, c.parent, c.dialect, c.wait_for_proof, c.acl);
+                      c.beside_blind, c.permits, c.parent, c.dialect, c.wait_for_proof, c.acl);
   }
 };
 

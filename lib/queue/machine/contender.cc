@@ -7,18 +7,8 @@
 #include "lib/queue/machine/contender_transition.h"
 
 namespace zkrecipes::queue::machine {
-namespace {
 
 using zk::Code;
-
-// Whether the reply leaves open what happened on the server. An expired session counts as such:
-// event::Expired, which settles it, is under way.
-bool NoAnswer(Code code) {
-  return zk::OutcomeUnknown(code) || code == Code::kSessionExpired || code == Code::kInvalidState ||
-         code == Code::kMarshallingError || code == Code::kThrottled;
-}
-
-}  // namespace
 
 Actions Contender::On(Event&& event) {
   Actions actions;
@@ -41,6 +31,7 @@ void Contender::Transition::operator()(const event::Connected& e) {
 void Contender::Transition::operator()(const event::Disconnected&) {
   c_.connected_ = false;
   c_.own_watch_op_ = 0;
+  if (IsPermit()) c_.permit_->let_know_op = 0;  // Resume sends it again
   // The client library sets it again, but KnowsItIsFirst needs a watch armed on this connection.
   if (c_.own_watch_ == OwnWatch::kArmed) c_.own_watch_ = OwnWatch::kSetAgain;
   LoseRequests();
@@ -66,6 +57,7 @@ void Contender::Transition::operator()(event::Replied& e) {
   proven_ = e.proven;
   if (e.op == c_.own_watch_op_) return OnOwnWatchReply(e.reply.code);
   if (e.op == c_.check_op_) return OnCheckReply(e.reply.code);
+  if (IsPermit() && OnPermitReply(e)) return;
   if (e.op != c_.main_op_ && e.op != c_.list_op_) return;  // not waited for any more
   // The request may have been executed, or not: the state that is gone back to finds out.
   if (NoAnswer(e.reply.code)) return RetryLater();
@@ -90,6 +82,7 @@ void Contender::Transition::OnOwnWatchReply(Code code) {
 void Contender::Transition::operator()(const event::WatchFired& e) {
   proven_ = e.proven;
   if (!c_.node_.empty() && e.path == c_.node_) return OnOwnWatchFired(e.what);
+  if (IsPermit()) return OnPermitWatchFired(e);
   if (c_.state_ != State::kWatching || e.path != PredecessorPath()) return;
   c_.main_op_ = 0;
   const bool deleted = e.what == zk::WatchEvent::kDeleted;
@@ -112,6 +105,7 @@ void Contender::Transition::operator()(const event::Leave& e) {
     case State::kMakingParents:
       return Finish();
     case State::kInspecting:
+    case State::kNumbering:
       return c_.node_.empty() ? Finish() : BeginLeaving();
     case State::kJoining:
       if (c_.node_.empty()) return;  // the create's answer decides
@@ -161,6 +155,10 @@ void Contender::Transition::operator()(const event::DelayOver& e) {
 void Contender::Transition::operator()(const event::CheckDue& e) {
   if (e.op != c_.check_op_ || c_.state_ != State::kWatching) return;
   if (!c_.connected_ || c_.main_op_ != 0) return CheckLater();
+  if (IsPermit()) {
+    StopWatching();
+    return List();
+  }
   c_.check_op_ = Send(zk::Get{PredecessorPath()});
 }
 
@@ -188,6 +186,7 @@ void Contender::Transition::operator()(const event::OwnWatchDue&) {
 void Contender::Transition::Resume() {
   if (c_.main_op_ == 0 && c_.list_op_ == 0) ResumeState();
   if (c_.own_watch_ == OwnWatch::kWanted && c_.own_watch_op_ == 0 && !Leaving()) WatchOwnNode();
+  if (IsPermit() && c_.permit_->lets_know && !Leaving()) LetNextKnow();
 }
 
 void Contender::Transition::ResumeState() {
@@ -209,6 +208,7 @@ void Contender::Transition::ResumeState() {
     case State::kInspecting:
     case State::kReading:
     case State::kMarking:
+    case State::kNumbering:
       assert(false);
       return;
     // These wait for a watch, for a proof, for a timer or for their user.
@@ -233,6 +233,7 @@ void Contender::Transition::LoseRequests() {
       c_.state_ = c_.node_.empty() ? State::kResolving : State::kListing;
       break;
     case State::kInspecting:
+    case State::kNumbering:
       c_.state_ = c_.node_.empty() ? State::kOutside : State::kListing;
       break;
     case State::kWatching:
@@ -257,6 +258,7 @@ void Contender::Transition::LoseRequests() {
   }
   c_.main_op_ = 0;
   c_.list_op_ = 0;
+  if (IsPermit()) c_.permit_->number_op = 0;
 }
 
 // For a reply that says nothing, although the connection may still stand.

@@ -20,6 +20,12 @@
 //   A listing that shows a child `leases` leads to kInspecting, which lists that child, and the
 //   queue once more; from there it goes on as from kListing, or as from kProbing.
 //
+// A semaphore's permit (permits.h): a read of the path's data, which is the number of permits, goes
+// ahead of each listing; where there is none it is written (kNumbering), and listed again. The first
+// waiter watches all that hold; one behind a waiter watches that one's data, too, and once the watch
+// is set lists again unless the data is as it was. A contender that is granted, and followed, sets
+// the data of its own node.
+//
 //   any of these -- leave, refused, lease lost, own node gone --> kLeaving (delete until it is
 //                                                                 gone) --> kDone
 //
@@ -64,6 +70,7 @@
 #include "absl/container/inlined_vector.h"
 
 #include "lib/queue/machine/admission.h"
+#include "lib/queue/machine/boxed.h"
 #include "lib/queue/machine/candidacy.h"
 #include "lib/queue/machine/in_front.h"
 #include "lib/zk/seam/types.h"
@@ -90,6 +97,7 @@ enum class Outcome : uint8_t {
   kFollowedLost,  // the lease that it follows is lost or released
   kWriterQueued,  // an upgrade: another writer is in front
   kBlind,         // other libraries' contenders do not see its node (admission.h)
+  kOtherNumber,   // a semaphore's path has another number of permits; `what` is its data
 };
 
 // ---- Events ------------------------------------------------------------------------------------
@@ -158,6 +166,7 @@ struct Send {
 // This watch, if there is one, is not wanted any more.
 struct Unwatch {
   std::string path;
+  zk::WatchKind kind = zk::WatchKind::kNode;
 };
 // After a pause of the runner's choice: event::RetryDue, event::OwnWatchDue, event::CheckDue; after
 // the lock delay: event::DelayOver.
@@ -228,12 +237,15 @@ class Contender {
     kDelaying,       // the last holder vanished: waits for DelayOver
     kMarking,        // write of the record in flight
     kProving,        // first in the queue, and waits for Proven
+    kNumbering,      // a semaphore's: write of the path's number of permits in flight
     kHeld,
     kLeaving,  // delete in flight, or no connection, or waiting for the retry timer
     kDone,
   };
 
-  explicit Contender(Candidacy candidacy) : candidacy_(std::move(candidacy)) {}
+  explicit Contender(Candidacy candidacy) : candidacy_(std::move(candidacy)) {
+    if (candidacy_.permits > 0) permit_ = Boxed<Permit>(Permit());
+  }
 
   // Total: any event may come in any state. After kDone nothing has an effect. The event is used
   // up.
@@ -277,12 +289,36 @@ class Contender {
   bool delay_over_ = false;
   bool marked_ = false;  // the record names this contender as the holder
 
+  // Of a semaphore's contender only.
+  enum class Number : uint8_t { kUnknown, kSame, kUnset, kOther };
+  struct Permit {
+    OpId number_op = 0;                // get of the path's data
+    Number number = Number::kUnknown;  // what it showed
+    int32_t path_version = 0;          // kUnset: of the path's data
+    zk::Names watched = {};            // full paths, while they may be watched
+    OpId first_watch_op = 0;           // kWatching: the main one is the last
+    bool behind_waiter = false;        // the one that is watched, also for its data
+    bool armed = false;                // ... and that watch is set
+    int32_t version = 0;               // of that data, as far as it is known
+    bool lets_know = false;            // it is granted, and the next one has to know
+    OpId let_know_op = 0;              // set of the own node's data
+
+    friend bool operator==(const Permit&, const Permit&) = default;
+    template <typename H>
+    friend H AbslHashValue(H h, const Permit& p) {
+      return H::combine(std::move(h), p.number_op, p.number, p.path_version, p.watched,
+                        p.first_watch_op, p.behind_waiter, p.armed, p.version, p.lets_know,
+                        p.let_know_op);
+    }
+  };
+  Boxed<Permit> permit_;
+
   action::Finished end_;  // what to report at kDone; an outcome other than kNone: on the way there
 
   auto Tie() const {
     return std::tie(candidacy_, state_, connected_, session_, guid_, node_, czxid_, missing_,
                     leases_, in_front_, next_op_, main_op_, list_op_, own_watch_op_, check_op_,
-                    own_watch_, delay_op_, delay_over_, record_version_, marked_, end_);
+                    own_watch_, delay_op_, delay_over_, record_version_, marked_, permit_, end_);
   }
 
  public:

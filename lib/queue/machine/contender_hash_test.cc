@@ -70,7 +70,7 @@ TEST(ContenderHash, DependsOnEveryFieldOfTheCandidacy) {
         +[](Candidacy& s) { s.try_only = true; },
         +[](Candidacy& s) { s.lock_delay = absl::Seconds(1); },
         +[](Candidacy& s) { s.named_as = Mode::kExclusive; },
-        +[](Candidacy& s) { s.beside_blind = true; },
+        +[](Candidacy& s) { s.beside_blind = true; }, +[](Candidacy& s) { s.permits = 2; },
         +[](Candidacy& s) {
           s.acl = {{31, "world", "anyone"}};
         },

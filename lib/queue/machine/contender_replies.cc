@@ -32,7 +32,7 @@ void Contender::Transition::OnMainReply(zk::Reply& reply) {
     case State::kAdopting:
       return OnStat(reply);
     case State::kWatching:
-      return OnWatchSet(reply.code);
+      return OnWatchSet(reply);
     case State::kReading:
       return OnRecord(reply);
     case State::kMarking:
@@ -41,6 +41,8 @@ void Contender::Transition::OnMainReply(zk::Reply& reply) {
       return OnDeleted(reply.code);
     case State::kInspecting:
       return OnLeases(reply);
+    case State::kNumbering:
+      return OnNumbered(reply.code);
     case State::kOutside:
     case State::kProbing:
     case State::kListing:
@@ -73,6 +75,7 @@ void Contender::Transition::OnListReply(const zk::Reply& reply) {
       if (RefusesBeside(reply.children)) return;
       return Decide(reply.children);
     case State::kMarking:
+    case State::kNumbering:
     case State::kOutside:
     case State::kMakingParents:
     case State::kWatching:
@@ -87,7 +90,10 @@ void Contender::Transition::OnListReply(const zk::Reply& reply) {
 }
 
 void Contender::Transition::OnProbed(const zk::Names& children) {
-  TailMustWait(children, c_.candidacy_.mode) ? End(Outcome::kBusy) : Join();
+  if (IsPermit() && !NumberIsOurs()) return;
+  const bool busy = IsPermit() ? TailMustWaitForPermit(children, c_.candidacy_.permits)
+                               : TailMustWait(children, c_.candidacy_.mode);
+  busy ? End(Outcome::kBusy) : Join();
 }
 
 void Contender::Transition::OnParentMade(Code code) {
@@ -149,6 +155,7 @@ void Contender::Transition::OnResolved(const zk::Names& children) {
 // The way to a grant (KnowsItIsFirst is the only other one): a listing that shows the own node,
 // with no predecessor in front. A listing without the own node proves nothing about the queue.
 void Contender::Transition::Decide(const zk::Names& children) {
+  if (IsPermit()) return DecidePermit(children);
   const absl::string_view name = zk::NodeName(c_.node_);
   const QueueView view = ViewQueue(children, c_.candidacy_.mode, name, c_.candidacy_.follows.node);
   // This session's own server has answered behind the create, so the node was there before.
@@ -212,12 +219,14 @@ bool Contender::Transition::KnowsItIsFirst() const {
 void Contender::Transition::Grant() {
   c_.state_ = State::kHeld;
   const int64_t token = c_.candidacy_.takes_place() ? c_.candidacy_.follows.token : c_.czxid_;
-  // It creates no other node.
-  std::string data = std::exchange(c_.candidacy_.data, {});
+  // It creates no other node; but a permit's data may have to be set.
+  std::string data = IsPermit() ? c_.candidacy_.data : std::exchange(c_.candidacy_.data, {});
   Do(machine::Grant{token, c_.node_, c_.czxid_, c_.session_, c_.candidacy_.mode, std::move(data)});
 }
 
-void Contender::Transition::OnWatchSet(Code code) {
+void Contender::Transition::OnWatchSet(const zk::Reply& reply) {
+  if (IsPermit()) return OnPermitWatchSet(reply);
+  const Code code = reply.code;
   if (code == Code::kOk) return;
   if (code != Code::kNoNode) return Refuse(code, "watch", PredecessorPath());
   c_.in_front_.pop_back();

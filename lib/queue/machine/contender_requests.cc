@@ -22,6 +22,7 @@ OpId Contender::Transition::Send(zk::Request request) {
 
 void Contender::Transition::Probe() {
   c_.state_ = State::kProbing;
+  ReadNumber();
   c_.list_op_ = Send(zk::GetChildren{c_.candidacy_.parent});
 }
 
@@ -37,13 +38,16 @@ void Contender::Transition::Join() {
   // Both in one flight: the server answers in order, so the listing shows the state after the
   // create.
   c_.main_op_ = Send(std::move(create));
+  ReadNumber();
   c_.list_op_ = Send(zk::GetChildren{c_.candidacy_.parent});
 }
 
 void Contender::Transition::MakeParent(std::string path) {
   c_.state_ = State::kMakingParents;
   c_.missing_ = std::move(path);
-  c_.main_op_ = Send(zk::Create{c_.missing_, "", zk::CreateMode::kContainer, c_.candidacy_.acl});
+  const bool numbered = IsPermit() && c_.missing_ == c_.candidacy_.parent;
+  c_.main_op_ = Send(zk::Create{c_.missing_, numbered ? absl::StrCat(c_.candidacy_.permits) : "",
+                                zk::CreateMode::kContainer, c_.candidacy_.acl});
 }
 
 // `to_delete`: a child that must go. If it is empty, one that never exists serves as the barrier.
@@ -59,12 +63,15 @@ void Contender::Transition::Resolve(const std::string& to_delete) {
 void Contender::Transition::Adopt() {
   c_.state_ = State::kAdopting;
   c_.main_op_ = Send(zk::Get{c_.node_});
+  ReadNumber();
   c_.list_op_ = Send(zk::GetChildren{c_.candidacy_.parent});
 }
 
 void Contender::Transition::List() {
   c_.state_ = State::kListing;  // without a connection, Resume sends the list later
-  if (c_.connected_) c_.list_op_ = Send(zk::GetChildren{c_.candidacy_.parent});
+  if (!c_.connected_) return;
+  ReadNumber();
+  c_.list_op_ = Send(zk::GetChildren{c_.candidacy_.parent});
 }
 
 void Contender::Transition::Inspect() {

@@ -60,6 +60,10 @@ Script& Script::Changed(const std::string& node) {
   return On(event::WatchFired{zk::JoinPath(parent_, node), zk::WatchEvent::kChanged, proven_});
 }
 
+Script& Script::Set(const std::string& node) {
+  return On(event::WatchFired{zk::JoinPath(parent_, node), zk::WatchEvent::kNodeData, proven_});
+}
+
 Script& Script::Reply(zk::Reply reply) {
   if (outstanding_.empty()) {
     ADD_FAILURE() << "nothing to reply to";
@@ -192,6 +196,9 @@ Script Holding(Where where) {
 
 Candidacy At(const std::string& parent) { return {.data = "me", .parent = parent}; }
 Candidacy Of(Mode mode) { return {.mode = mode, .data = "me", .parent = "/q"}; }
+Candidacy Permit(uint16_t permits) {
+  return {.mode = Mode::kPermit, .data = "me", .permits = permits, .parent = "/q"};
+}
 Candidacy Lock() { return At("/q"); }
 Candidacy Try() { return {.data = "me", .try_only = true, .parent = "/q"}; }
 Candidacy ProvenLock() { return {.data = "me", .parent = "/q", .wait_for_proof = true}; }

@@ -25,6 +25,7 @@ Candidacy ProvenLock();     // one that waits for a proof
 Candidacy LockWithDelay();  // one that keeps the record of the last holder
 Candidacy Of(Mode mode);
 Candidacy At(const std::string& parent);
+Candidacy Permit(uint16_t permits);  // of a semaphore for /q
 // From the reader, or the writer, 2 of guid "f", of session 7 and with token 900.
 Candidacy Upgrade();
 Candidacy Downgrade();
@@ -98,6 +99,9 @@ class Script {
   Script& Recorded(int32_t version) { return Record("", version); }
   Script& Ok() { return Fails(zk::Code::kOk); }
   Script& Fails(zk::Code code);
+  Script& Number(const std::string& data) { return Record(data, 0); }  // of a semaphore's path
+  Script& Armed(int32_t version) { return Record("", version); }       // of a watch on data
+  Script& Set(const std::string& node);                                // its data: its watch fires
   // To the youngest: as no server does it.
   Script& ListedTooEarly(const zk::Names& children);
 

@@ -44,6 +44,8 @@ struct RequestText {
     return absl::StrCat("multi of ", r.ops.size());
   }
   std::string operator()(const zk::SetData& r) const {
+    if (r.version < 0) return absl::StrCat("let know by ", Label(r.path));
+    if (zk::NodeName(r.path) != kRecordName) return absl::StrCat("number ", r.data);
     if (r.data.empty()) return absl::StrCat("clear record ", r.version);
     return absl::StrCat("record ", Label(r.data), " over ", r.version);
   }
@@ -75,7 +77,7 @@ const char* TextOf(LeaseEnd why) {
 const char* TextOf(Outcome outcome) {
   constexpr const char* kTexts[] = {"none",          "left",          "busy",      "lost",
                                     "node deleted",  "refused",       "exhausted", "foreign owner",
-                                    "followed lost", "writer queued", "blind"};
+                                    "followed lost", "writer queued", "blind",     "other number"};
   return kTexts[static_cast<int>(outcome)];
 }
 

@@ -7,8 +7,17 @@
 #include <utility>
 
 #include "lib/queue/machine/contender.h"
+#include "lib/queue/machine/permits.h"
 
 namespace zkrecipes::queue::machine {
+
+// Whether the reply leaves open what happened on the server. An expired session counts as such:
+// event::Expired, which settles it, is under way.
+inline bool NoAnswer(zk::Code code) {
+  return zk::OutcomeUnknown(code) || code == zk::Code::kSessionExpired ||
+         code == zk::Code::kInvalidState || code == zk::Code::kMarshallingError ||
+         code == zk::Code::kThrottled;
+}
 
 // One event's transition of a Contender: changes `c_` and adds what to do to `actions_`. Private to
 // the contender's sources, one for each section below. At most one of these runs at a time and none
@@ -72,7 +81,7 @@ class Contender::Transition {
   void GrantOnceProven();
   void Grant();
   bool KnowsItIsFirst() const;
-  void OnWatchSet(zk::Code code);
+  void OnWatchSet(const zk::Reply& reply);
   void OnDeleted(zk::Code code);
   void OnLeases(const zk::Reply& reply);
 
@@ -84,6 +93,20 @@ class Contender::Transition {
   void OnMarked(const zk::Reply& reply);
   void ClearRecord();
 
+  // contender_permits.cc: a semaphore's.
+  bool IsPermit() const { return c_.candidacy_.permits > 0; }
+  void ReadNumber();  // ahead of a list
+  bool OnPermitReply(const event::Replied& e);
+  void OnNumber(const zk::Reply& reply);
+  bool NumberIsOurs();
+  void OnNumbered(zk::Code code);
+  void DecidePermit(const zk::Names& children);
+  void LetNextKnow();
+  void OnNextKnows(zk::Code code);
+  void WatchForPermit(const PermitView& view);
+  void OnPermitWatchSet(const zk::Reply& reply);
+  void OnPermitWatchFired(const event::WatchFired& e);
+
   // contender_exits.cc: the ways out.
   void OnOwnWatchFired(zk::WatchEvent what);
   void OwnNodeGone();
@@ -92,6 +115,7 @@ class Contender::Transition {
   void RefuseToResolve(zk::Code code, const std::string& what);
   void End(Outcome outcome);
   void BeginLeaving();
+  void StopWatching();
   void Finish();
 
   bool Follows() const { return !c_.candidacy_.follows.node.empty(); }

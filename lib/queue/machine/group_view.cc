@@ -150,7 +150,8 @@ class GroupView::Transition {
 
   // Unless the look before was a moment ago: then the pause that runs ends with the next one.
   void LookOnceGathered() {
-    if (v_.pause_ == Pause::kNone || v_.pause_ == Pause::kCalm) StartPause(Pause::kGather, kGather);
+    if (v_.pause_ == Pause::kNone || v_.pause_ == Pause::kCalm)
+      StartPause(Pause::kGathering, kGather);
   }
 
   void StartPause(Pause pause, absl::Duration longest) {

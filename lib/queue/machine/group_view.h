@@ -94,7 +94,7 @@ class GroupView {
 
  private:
   class Transition;
-  enum class Pause { kNone, kGather, kApart, kCalm };
+  enum class Pause { kNone, kGathering, kApart, kCalm };
 
   std::string parent_;
   State state_ = State::kOutside;

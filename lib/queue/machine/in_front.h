@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -66,7 +67,8 @@ class Nearness {
  public:
   Nearness() = default;
   // As a listing has shown it.
-  explicit Nearness(size_t in_front) : place_(in_front < 2 ? 0 : std::bit_floor(in_front)) {}
+  explicit Nearness(size_t in_front)
+      : place_(in_front < 2 ? 0 : std::bit_floor(static_cast<uint32_t>(in_front))) {}
 
   bool near() const { return place_ == 0; }
   // How many places ahead of the contender to look. REQUIRES: !near()
@@ -78,8 +80,8 @@ class Nearness {
   }
 
  private:
-  size_t place_ = 0;   // a power of two, or 0
-  bool gone_ = false;  // found by the last look
+  uint32_t place_ = 0;  // a power of two, or 0
+  bool gone_ = false;   // found by the last look
 };
 
 }  // namespace zkrecipes::queue::machine

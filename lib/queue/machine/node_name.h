@@ -31,9 +31,9 @@
 
 namespace zkrecipes::queue::machine {
 
-enum class Dialect { kCurator, kKazoo };
+enum class Dialect : uint8_t { kCurator, kKazoo };
 // The last two have no names in other libraries: Curator's dialect is that of all.
-enum class Mode { kExclusive, kShared, kSharedWriter, kLeader, kPermit, kMember };
+enum class Mode : uint8_t { kExclusive, kShared, kSharedWriter, kLeader, kPermit, kMember };
 
 struct NodeName {
   Dialect dialect = Dialect::kCurator;
