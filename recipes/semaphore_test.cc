@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The semaphore that ships, on the ensemble in memory.
+
+#include "zkrecipes/semaphore.h"
+
+#include <algorithm>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "gmock/gmock.h"
+
+#include "recipes/lock_fixture.h"
+#include "zkrecipes/contenders.h"
+
+namespace zkrecipes::testing::memory {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A process with a client and at most one permit.
+struct PermitUser : LockUser {
+  bool waits = false;
+
+  void Acquire(int permits, WaitOptions wait = {}) {
+    waits = true;
+    result.reset();
+    Semaphore(client, kPath, permits, lock_options)
+        .AcquireAsync(std::move(wait), [this](absl::StatusOr<Lease> lease) {
+          ++answers;
+          waits = false;
+          result.emplace(std::move(lease));
+        });
+  }
+  bool believes() const { return result && result->ok() && (*result)->believed(); }
+};
+
+class SemaphoreTest : public LockInMemoryTest {
+ protected:
+  std::unique_ptr<PermitUser> Start() {
+    auto user = std::make_unique<PermitUser>();
+    memory::Start(simulation_, *user);
+    return user;
+  }
+  std::unique_ptr<PermitUser> StartWaiter(int permits = 2) {
+    auto user = Start();
+    Acquire(*user, permits);
+    return user;
+  }
+  void Acquire(PermitUser& user, int permits = 2) {
+    user.Acquire(permits);
+    simulation_.RunUntilIdle();
+  }
+  std::vector<std::unique_ptr<PermitUser>> StartWaiters(size_t count) {
+    std::vector<std::unique_ptr<PermitUser>> users;
+    while (users.size() < count) users.push_back(StartWaiter());
+    return users;
+  }
+  std::string DataOfPath() { return model().committed().Find(kPath)->data; }
+};
+
+TEST_F(SemaphoreTest, GrantsAsManyPermitsAsThereAre) {
+  auto users = StartWaiters(4);
+  EXPECT_TRUE(users[0]->believes());
+  EXPECT_TRUE(users[1]->believes());
+  EXPECT_TRUE(users[2]->waits);
+  EXPECT_TRUE(users[3]->waits);
+  EXPECT_EQ(DataOfPath(), "2");
+  EXPECT_EQ(users[0]->lease().pass().mode, GrantMode::kShared);
+  EXPECT_LT(users[0]->lease().token(), users[1]->lease().token());
+}
+
+TEST_F(SemaphoreTest, GrantsInTheOrderOfArrivalWhoeverReleases) {
+  auto users = StartWaiters(7);
+  for (const size_t releasing : {1, 2, 0, 3, 5, 4, 6}) {
+    ASSERT_TRUE(users[releasing]->believes()) << releasing;
+    Release(*users[releasing]);
+    size_t holding = 0;
+    for (const auto& user : users) holding += user->believes() ? 1 : 0;
+    const size_t waiting = static_cast<size_t>(
+        std::ranges::count_if(users, [](const auto& user) { return user->waits; }));
+    EXPECT_EQ(holding, std::min<size_t>(2, holding + waiting));
+  }
+  ExpectNothingLeft();
+}
+
+TEST_F(SemaphoreTest, GrantsAPermitWhoseHolderDied) {
+  auto users = StartWaiters(4);
+  Expire(*users[0]);
+  PassTime(absl::Seconds(1));
+  EXPECT_TRUE(users[2]->believes());
+  EXPECT_TRUE(users[3]->waits);
+}
+
+TEST_F(SemaphoreTest, LetsTheNextBeFirstWhenTheFirstWaiterGivesUp) {
+  auto users = StartWaiters(4);
+  users[2]->client.reset();
+  PassTime(absl::Seconds(1));
+  Release(*users[1]);
+  EXPECT_TRUE(users[3]->believes());
+}
+
+// Each waiter is woken by one release, and let know once.
+TEST_F(SemaphoreTest, HasFewWatches) {
+  auto users = StartWaiters(12);
+  EXPECT_EQ(model().watches(), 2u + 9u);
+}
+
+TEST_F(SemaphoreTest, RefusesAnotherNumber) {
+  auto first = StartWaiter(2);
+  auto other = StartWaiter(3);
+  ASSERT_EQ(other->answers, 1);
+  EXPECT_EQ(other->code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(other->result->status().message()),
+              HasSubstr("the semaphore has 2 permits, and this contender comes with another"));
+}
+
+TEST_F(SemaphoreTest, RefusesDataThatAreNoNumber) {
+  ASSERT_TRUE(model().OperatorCreates("/locks", {}, simulation_.now()));
+  ASSERT_TRUE(model().OperatorCreates(kPath, {.data = "x\n"}, simulation_.now()));
+  simulation_.RunUntilIdle();
+  auto user = StartWaiter();
+  ASSERT_EQ(user->answers, 1);
+  EXPECT_EQ(user->code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(user->result->status().message()), HasSubstr("no number of permits"));
+}
+
+TEST_F(SemaphoreTest, WritesItsNumberToAPathThatHasNone) {
+  ASSERT_TRUE(model().OperatorCreates("/locks", {}, simulation_.now()));
+  ASSERT_TRUE(model().OperatorCreates(kPath, {}, simulation_.now()));
+  simulation_.RunUntilIdle();
+  auto user = StartWaiter();
+  EXPECT_TRUE(user->believes());
+  EXPECT_EQ(DataOfPath(), "2");
+}
+
+TEST_F(SemaphoreTest, RefusesWhatASemaphoreDoesNotHave) {
+  const auto code_of = [&](int permits, const SemaphoreOptions& options) {
+    auto user = Start();
+    user->lock_options = options;
+    Acquire(*user, permits);
+    return user->code();
+  };
+  EXPECT_EQ(code_of(0, {}), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(code_of(1001, {}), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(code_of(1, {.marker = NodeMarker::kLock}), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(code_of(1, {.lock_delay = absl::Minutes(1)}), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(SemaphoreTest, WaitsForALockAndALockForAllPermits) {
+  auto users = StartWaiters(2);
+  LockUser locker;
+  memory::Start(simulation_, locker);
+  LockInMemoryTest::Acquire(locker);
+  auto behind = StartWaiter();
+  Release(*users[0]);
+  EXPECT_EQ(locker.answers, 0);
+  EXPECT_TRUE(behind->waits);
+  Release(*users[1]);
+  EXPECT_TRUE(locker.holds());
+  EXPECT_TRUE(behind->waits);
+  Release(locker);
+  EXPECT_TRUE(behind->believes());
+}
+
+// Whatever comes when: at most so many believe, nobody waits for a permit that is free, and nothing
+// is left behind.
+TEST_F(SemaphoreTest, KeepsItsPromisesInAnyOrderOfEvents) {
+  constexpr size_t kPermits = 2;
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    std::vector<std::unique_ptr<PermitUser>> users;
+    for (int i = 0; i < 6; ++i) users.push_back(Start());
+    const auto believers = [&] {
+      return std::ranges::count_if(users, [](const auto& user) { return user->believes(); });
+    };
+    for (int step = 0; step < 3000; ++step) {
+      PermitUser& user = *users[random() % users.size()];
+      switch (random() % 60) {
+        case 0:
+        case 1:
+          if (!user.waits && !user.believes()) user.Acquire(kPermits);
+          break;
+        case 2:
+          if (!user.waits) user.result.reset();
+          break;
+        case 3:
+          if (random() % 8 == 0) user.host->BreakConnections();
+          break;
+        case 4:
+          if (random() % 8 == 0)
+            user.host->set_network(random() % 3 == 0 ? Host::Network::kDown : Host::Network::kUp);
+          break;
+        default:
+          std::vector<Step> steps;
+          simulation_.ListSteps(steps);
+          const bool advances = !steps.empty() && steps.back().kind == Step::Kind::kAdvance;
+          if (advances && steps.size() > 1 && random() % 20 != 0) steps.pop_back();
+          if (!steps.empty()) simulation_.Run(steps[random() % steps.size()]);
+      }
+      ASSERT_LE(believers(), kPermits);
+    }
+    for (const auto& user : users) user->host->set_network(Host::Network::kUp);
+    for (int round = 0; round < 10; ++round) {
+      PassTime(absl::Minutes(1));
+      const size_t waiting = static_cast<size_t>(
+          std::ranges::count_if(users, [](const auto& user) { return user->waits; }));
+      const size_t holding = static_cast<size_t>(believers());
+      ASSERT_EQ(holding, std::min(kPermits, holding + waiting));
+      const auto holder = std::ranges::find_if(users, [](const auto& u) { return u->believes(); });
+      if (holder == users.end()) break;
+      Release(**holder);
+    }
+    for (const auto& user : users) EXPECT_FALSE(user->waits);
+    users.clear();
+    ExpectNothingLeft();
+  }
+}
+
+}  // namespace
+}  // namespace zkrecipes::testing::memory
