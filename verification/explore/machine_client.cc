@@ -12,6 +12,13 @@
 namespace zkrecipes::explore {
 namespace wire = memory::wire;
 
+std::optional<zk::Watch> WatchOf(const zk::Request& request) {
+  if (const auto* node = std::get_if<zk::WatchNode>(&request)) return zk::Watch{node->path};
+  const auto* exists = std::get_if<zk::WatchExists>(&request);
+  if (exists == nullptr) return std::nullopt;
+  return zk::Watch{exists->path, zk::WatchKind::kExists};
+}
+
 void MachineWorld::Connect(int client, int server) {
   Client& c = clients_[client];
   wire::Hello hello;
@@ -66,13 +73,16 @@ void MachineWorld::Deliver(int client) {
 void MachineWorld::Answer(int client, const Pending& pending, const zk::Reply& reply) {
   Client& c = clients_[client];
   const bool ok = reply.code == zk::Code::kOk;
-  if (const auto* watch = std::get_if<zk::WatchNode>(&pending.request)) {
-    if (ok) c.registered.insert(watch->path);
-    if (c.table.OnReply({watch->path}, pending.watcher, ok)) RemoveServerWatch(client, watch->path);
-    if (!ok) c.watchers.erase(pending.watcher);
+  if (const std::optional<zk::Watch> watch = WatchOf(pending.request)) {
+    // Of an absent node, too, if it is for its existence.
+    const bool absent = reply.code == zk::Code::kNoNode && watch->kind == zk::WatchKind::kExists;
+    const bool armed = ok || absent;
+    if (armed) c.registered[*watch] = absent;
+    if (c.table.OnReply(*watch, pending.watcher, armed)) RemoveServerWatch(client, *watch);
+    if (!armed) c.watchers.erase(pending.watcher);
   }
   if (const auto* remove = std::get_if<zk::RemoveWatches>(&pending.request); remove && ok) {
-    c.registered.erase(remove->path);
+    c.registered.erase({remove->path, remove->kind});
   }
   if (pending.contestant < 0) return;
   const bool listing = ok && std::holds_alternative<zk::GetChildren>(pending.request);
@@ -111,25 +121,33 @@ void MachineWorld::ForgetSession(int client) {
   c.watchers.clear();
 }
 
-void MachineWorld::RemoveServerWatch(int client, const std::string& path) {
-  if (clients_[client].up) Send(client, Pending{-1, 0, zk::RemoveWatches{path}});
+void MachineWorld::RemoveServerWatch(int client, const zk::Watch& watch) {
+  if (clients_[client].up) Send(client, Pending{-1, 0, zk::RemoveWatches{watch.path, watch.kind}});
 }
 
 // As the client library does it. The session sees to it that a watch whose removal was lost with
 // the connection is not set again.
 void MachineWorld::SetWatchesAgain(int client) {
   Client& c = clients_[client];
-  std::set<std::string> wanted;
+  std::set<zk::Watch> wanted;
   for (const auto& [id, watcher] : c.watchers) wanted.insert(watcher.second);
-  std::erase_if(c.registered, [&](const std::string& path) { return wanted.count(path) == 0; });
+  std::erase_if(c.registered, [&](const auto& one) { return wanted.count(one.first) == 0; });
   if (c.registered.empty()) return;
-  ensemble_.Send(c.connection,
-                 wire::SetWatches{c.seen_zxid, {c.registered.begin(), c.registered.end()}});
+  wire::SetWatches set{c.seen_zxid};
+  for (const auto& [watch, absent] : c.registered) {
+    auto& paths = watch.kind == zk::WatchKind::kNode ? set.paths
+                  : absent                           ? set.absent
+                                                     : set.present;
+    paths.push_back(watch.path);
+  }
+  ensemble_.Send(c.connection, std::move(set));
 }
 
 void MachineWorld::Fire(int client, const std::string& path, zk::WatchEvent what) {
   Client& c = clients_[client];
-  c.registered.erase(path);
+  for (const auto kind : {zk::WatchKind::kNode, zk::WatchKind::kExists}) {
+    if (zk::Fires(what, kind)) c.registered.erase({path, kind});
+  }
   for (const session::machine::WatcherId id : c.table.Fire(path, what)) {
     const auto it = c.watchers.find(id);
     if (it == c.watchers.end()) continue;  // given up by one that was told before

@@ -35,7 +35,7 @@ int ContestantOf(const std::string& guid) {
 // Beyond it the numbers may overflow while a contestant still waits; then order is lost.
 constexpr int32_t kLastSafeSequence = std::numeric_limits<int32_t>::max() - 1000;
 
-bool MayShare(Mode a, Mode b) { return a == Mode::kShared && b == Mode::kShared; }
+bool MayShare(Mode a, Mode b) { return a == b && (a == Mode::kShared || a == Mode::kPermit); }
 
 }  // namespace
 
@@ -49,20 +49,21 @@ struct MachineWorld::Doing {
   void operator()(const queue::machine::action::Send& a) {
     if (!client.up) return world.Violate("sent without a connection");
     Pending pending{index, a.op, a.request};
-    if (const auto* watch = std::get_if<zk::WatchNode>(&a.request)) {
+    if (const std::optional<zk::Watch> watch = WatchOf(a.request)) {
       pending.watcher = ++client.last_watcher;
-      client.table.Add({watch->path}, pending.watcher);
-      client.watchers[pending.watcher] = {index, watch->path};
+      client.table.Add(*watch, pending.watcher);
+      client.watchers[pending.watcher] = {index, *watch};
     }
     world.Send(contestant.client, std::move(pending));
   }
 
   void operator()(const queue::machine::action::Unwatch& a) {
     for (const auto& [id, watcher] : client.watchers) {
-      if (watcher != Watcher(index, a.path)) continue;
-      const bool remove = client.table.Remove({a.path}, id);
+      const zk::Watch watch{a.path, a.kind};
+      if (watcher != Watcher(index, watch)) continue;
+      const bool remove = client.table.Remove(watch, id);
       client.watchers.erase(id);
-      if (remove) world.RemoveServerWatch(contestant.client, a.path);
+      if (remove) world.RemoveServerWatch(contestant.client, watch);
       return;
     }
   }
@@ -187,7 +188,7 @@ std::vector<std::string> MachineWorld::NodesOf(int contestant) const {
 
 bool MachineWorld::HasEvidence(int client, const std::string& node) const {
   if (by_write_) return true;
-  if (by_event_) return CanBeProven(client) && clients_[client].registered.count(node) > 0;
+  if (by_event_) return CanBeProven(client) && clients_[client].registered.count({node}) > 0;
   return listing_ != nullptr &&
          std::find(listing_->begin(), listing_->end(), zk::NodeName(node)) != listing_->end();
 }
@@ -216,7 +217,7 @@ void MachineWorld::CheckGrant(const Contestant& contestant) {
   const int64_t token = downgraded ? contestant.spec.follows.token : own->czxid;
   if (contestant.token != token) return Violate("the token is not the one it stands for");
   if (own->owner != clients_[contestant.client].session) return Violate("granted another's node");
-  if (contestant.spec.mode != Mode::kShared) {
+  if (!MayShare(contestant.spec.mode, contestant.spec.mode)) {
     if (contestant.token <= last_token_) Violate("a token that is not larger than the one before");
     last_token_ = contestant.token;
   }
@@ -224,12 +225,17 @@ void MachineWorld::CheckGrant(const Contestant& contestant) {
   if (own_name->sequence < 0 || own_name->sequence > kLastSafeSequence) {
     return Violate("granted where the sequence numbers are about to end");
   }
+  size_t permits = 1;
   for (const std::string& child : ensemble_.committed().Children(contestant.spec.parent)) {
     const auto name = queue::machine::ParseNodeName(child);
     if (!name || name->sequence >= own_name->sequence) continue;
     if (child == contestant.spec.follows.node) continue;
+    if (name->mode == Mode::kPermit) ++permits;
     if (MayShare(name->mode, own_name->mode)) continue;
     Violate(absl::StrCat("granted while ", child, " is in front"));
+  }
+  if (own_name->mode == Mode::kPermit && permits > contestant.spec.permits) {
+    Violate("granted a permit too many");
   }
 }
 
@@ -256,11 +262,31 @@ void MachineWorld::CheckExclusion() {
   }
 }
 
+// Nobody waits whose turn it is.
+void MachineWorld::CheckPermits() {
+  for (size_t i = 0; i < contestants_.size(); ++i) {
+    const Contestant& c = contestants_[i];
+    if (c.spec.permits == 0 || c.granted || c.told_to_leave || c.finished) continue;
+    const std::vector<std::string> own = NodesOf(static_cast<int>(i));
+    if (own.empty()) continue;
+    const int32_t sequence = queue::machine::ParseNodeName(zk::NodeName(own.front()))->sequence;
+    size_t permits = 0;
+    size_t others = 0;
+    for (const std::string& child : ensemble_.committed().Children(c.spec.parent)) {
+      const auto name = queue::machine::ParseNodeName(child);
+      if (name && name->sequence < sequence) ++(name->mode == Mode::kPermit ? permits : others);
+    }
+    if (others > 0 || permits >= c.spec.permits) continue;
+    Violate(absl::StrCat("contestant ", i, " waits for a permit that is free"));
+  }
+}
+
 void MachineWorld::CheckQuiet() {
   for (size_t i = 0; i < contestants_.size(); ++i) {
     if (!Believes(contestants_[i]) || HasLiveNode(contestants_[i])) continue;
     Violate(absl::StrCat("contestant ", i, " is never told that its node is gone"));
   }
+  CheckPermits();
   size_t watchers = 0;
   for (const Client& client : clients_) {
     watchers += client.watchers.size();

@@ -28,6 +28,9 @@ H AbslHashValue(H h, const T& value) { return H::combine(std::move(h), value.Tie
 
 class MachineWorld;
 
+// The watch that a request sets, if it sets one.
+std::optional<zk::Watch> WatchOf(const zk::Request& request);
+
 // One thing that can happen in a MachineWorld: what it does is in the table of transitions.cc.
 struct Transition {
   enum class Kind : uint8_t {
@@ -140,7 +143,7 @@ class MachineWorld {
 
     auto Tie() const { return std::make_tuple(contestant, op, request.index(), watcher); }
   };
-  using Watcher = std::pair<int, std::string>;  // contestant and path
+  using Watcher = std::pair<int, zk::Watch>;  // of a contestant
   // The state of a session and of the client library.
   struct Client {
     memory::ConnectionId connection = 0;
@@ -150,7 +153,8 @@ class MachineWorld {
     uint64_t last_call = 0;
     session::machine::WatcherId last_watcher = 0;
     std::map<uint64_t, Pending> pending{};
-    std::set<std::string> registered{};  // watches that the client library sets again
+    // Watches that the client library sets again; true: of a node that was absent.
+    std::map<zk::Watch, bool> registered{};
     session::machine::WatchTable table{};
     std::map<session::machine::WatcherId, Watcher> watchers{};
 
@@ -180,6 +184,7 @@ class MachineWorld {
   void CheckDelay(const Contestant& contestant);
   void CheckRefusal(const Contestant& follower);
   void CheckExclusion();
+  void CheckPermits();
 
   // Upgrades and downgrades (machine_client.cc).
   bool CanFollow(const Contestant& contestant) const;
@@ -195,7 +200,7 @@ class MachineWorld {
   void Send(int client, Pending pending);
   void Lose(int client);
   void ForgetSession(int client);
-  void RemoveServerWatch(int client, const std::string& path);
+  void RemoveServerWatch(int client, const zk::Watch& watch);
   void SetWatchesAgain(int client);
   void Fire(int client, const std::string& path, zk::WatchEvent what);
 

@@ -15,6 +15,8 @@ const Role kTry{{.try_only = true, .parent = "/q"}};
 const Role kLockDelay{{.lock_delay = absl::Seconds(1), .parent = "/q"}};
 const Role kReader{{.mode = Mode::kShared, .parent = "/q"}};
 const Role kWriter{{.mode = Mode::kSharedWriter, .parent = "/q"}};
+const Role kPermit1{{.mode = Mode::kPermit, .permits = 1, .parent = "/q"}};
+const Role kPermit2{{.mode = Mode::kPermit, .permits = 2, .parent = "/q"}};
 const Role kUpgrader{kReader.spec, Mode::kSharedWriter};
 const Role kDowngrader{kWriter.spec, Mode::kShared};
 
@@ -42,6 +44,13 @@ const std::vector<NamedSet>& Sets() {
       {"two-upgrades-rough", "two that may be upgraded", {kUpgrader, kUpgrader}, 1, kLong | kRough},
       {"downgrade", "a writer that may be downgraded and a writer", {kDowngrader, kWriter}, 1},
       {"downgrade-lag", "one that may be downgraded and a writer", {kDowngrader, kWriter}, 0, kLag},
+      {"two-permits-of-one", "two at a semaphore of one", {kPermit1, kPermit1}, 1},
+      {"permits", "three at a semaphore of two", {kPermit2, kPermit2, kPermit2}, 0, kAlike},
+      {"permits-one-client", "the same", {kPermit2, kPermit2, kPermit2}, 1, kOneClient},
+      {"permits-of-one", "three at one", {kPermit1, kPermit1, kPermit1}, 0, kAlike},
+      {"permits-rough", "three", {kPermit2, kPermit2, kPermit2}, 1, kLong | kRough | kAlike},
+      {"permits-four", "four", {kPermit2, kPermit2, kPermit2, kPermit2}, 0, kLong | kAlike},
+      {"permits-and-lock", "two at a semaphore and a lock", {kPermit2, kLock, kPermit2}, 0, kLong},
       {"three-calm", "three contenders", {kLock, kLock, kLock}},
       {"three-one-client", "three contenders", {kLock, kLock, kLock}, 1, kOneClient},
       {"three", "three contenders", {kLock, kLock, kLock}, 1, kAlike},
