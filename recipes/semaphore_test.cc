@@ -16,6 +16,7 @@
 
 #include "recipes/lock_fixture.h"
 #include "zkrecipes/contenders.h"
+#include "zkrecipes/testing/in_memory_ensemble.h"
 
 namespace zkrecipes::testing::memory {
 namespace {
@@ -165,6 +166,28 @@ TEST_F(SemaphoreTest, WaitsForALockAndALockForAllPermits) {
   EXPECT_TRUE(behind->waits);
   Release(locker);
   EXPECT_TRUE(behind->believes());
+}
+
+TEST(Semaphore, IsListedAndCheckedAsItIsHeld) {
+  InMemoryEnsemble ensemble;
+  const auto client = *ensemble.Connect({.owner_id = "rack-7"});
+  const Semaphore semaphore(client, kPath, 2);
+  const Lease first = *semaphore.Acquire();
+  Lease second = *semaphore.Acquire();
+  EXPECT_TRUE(IsBusy(semaphore.TryAcquire().status()));
+  semaphore.AcquireAsync({}, [](const absl::StatusOr<Lease>&) {});
+  ensemble.RunUntilIdle();
+  const auto queue = *ListContenders(*client, kPath);
+  ASSERT_EQ(queue.size(), 3u);
+  EXPECT_TRUE(queue[0].holds);
+  EXPECT_TRUE(queue[1].holds);
+  EXPECT_FALSE(queue[2].holds);
+  EXPECT_EQ(queue[2].mode, GrantMode::kShared);
+  EXPECT_EQ(queue[2].owner.id, "rack-7");
+  const Sequencer sequencer = second.sequencer();
+  EXPECT_TRUE(*CheckSequencer(*client, sequencer));
+  ASSERT_TRUE(std::move(second).Release().ok());
+  EXPECT_FALSE(*CheckSequencer(*client, sequencer));
 }
 
 // One that joins is stopped after so many steps, with what it has sent still on its way, while the

@@ -91,6 +91,9 @@ void Complete(const internal::PathQueue& queue, machine::Candidacy& candidacy) {
     if (candidacy.takes_place()) token = candidacy.follows.token;
     candidacy.data = listing::ThisOwnersData(candidacy.dialect, candidacy.named(),
                                              core.options().owner_id, token);
+    if (candidacy.permits > 0) {
+      candidacy.data = listing::PermitData(std::move(candidacy.data), candidacy.permits);
+    }
   }
 }
 

@@ -14,6 +14,7 @@
 #include "lib/queue/listing/node_data.h"
 #include "lib/queue/listing/queue_listing.h"
 #include "lib/queue/machine/admission.h"
+#include "lib/queue/machine/permits.h"
 #include "lib/session/client/client_core.h"
 #include "lib/zk/seam/path.h"
 
@@ -64,6 +65,12 @@ absl::StatusOr<bool> Judge(const Sequencer& sequencer, const zk::Reply& listing,
   if (token != sequencer.token.value() || !SameMode(name->mode, sequencer.mode)) return false;
   // The node is the grant's. It holds unless another contender is in front of it: an upgraded
   // writer is not first before the reader that it follows has gone.
+  if (name->mode == queue::machine::Mode::kPermit) {
+    const size_t permits = queue::listing::PermitsIn(node.data);
+    if (permits == 0) return false;  // a stranger wrote it
+    const auto permit = queue::machine::ViewPermits(listing.children, own, permits);
+    return permit.listed && permit.granted;
+  }
   const queue::machine::QueueView view =
       queue::machine::ViewQueue(listing.children, name->mode, own);
   return view.listed && view.in_front.empty();

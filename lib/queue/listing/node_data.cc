@@ -132,6 +132,19 @@ OwnerInfo ThisOwner(const std::string& id) {
   return owner;
 }
 
+std::string PermitData(std::string owner_data, size_t permits) {
+  owner_data.pop_back();  // JSON of an object with members
+  return absl::StrCat(owner_data, ",\"permits\":", permits, "}");
+}
+
+size_t PermitsIn(const std::string& data) {
+  const json parsed = Parse(machine::Mode::kPermit, data);
+  if (!parsed.is_object()) return 0;
+  const auto permits = parsed.find("permits");
+  if (permits == parsed.end() || !permits->is_number_unsigned()) return 0;
+  return permits->get<size_t>();
+}
+
 // ---- Candidates ---------------------------------------------------------------------------------
 
 absl::Status CheckCandidate(const Candidate& candidate) {

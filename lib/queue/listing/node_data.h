@@ -5,6 +5,7 @@
 #ifndef ZKRECIPES_LIB_QUEUE_LISTING_NODE_DATA_H_
 #define ZKRECIPES_LIB_QUEUE_LISTING_NODE_DATA_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -68,6 +69,11 @@ OwnerInfo ThisOwner(const std::string& id);
 // the thread.
 std::string ThisOwnersData(machine::Dialect dialect, machine::Mode mode, const std::string& id,
                            std::optional<int64_t> token = std::nullopt);
+
+// The data of a semaphore's contender: its owner's, with the number of permits that it came with, so
+// that who lists the queue knows how many hold.
+std::string PermitData(std::string owner_data, size_t permits);
+size_t PermitsIn(const std::string& data);  // 0: it says none
 
 // ---- Candidates ---------------------------------------------------------------------------------
 // The data of a candidate's node: its id alone, or "id\nvalue". Other libraries show it as a raw

@@ -87,14 +87,21 @@ std::vector<ContenderInfo> DescribeQueue(const Nodes& nodes, bool candidates) {
   std::vector<ContenderInfo> infos;
   infos.reserve(queue.size());
   std::optional<int32_t> first, first_writer;
+  size_t permits = 0;
+  size_t others = 0;  // in front, and neither permits nor members
   for (const auto& [name, node] : queue) {
-    if (!first) first = name.sequence;
-    if (!first_writer && name.mode != machine::Mode::kShared) first_writer = name.sequence;
-    // The admission rules, as in ViewQueue, for the whole queue in one pass.
+    const bool member = name.mode == machine::Mode::kMember;
+    const bool permit = name.mode == machine::Mode::kPermit;
+    if (!first && !member) first = name.sequence;
+    if (!first_writer && !member && name.mode != machine::Mode::kShared)
+      first_writer = name.sequence;
+    // The admission rules, as in ViewQueue and ViewPermits, for the whole queue in one pass.
     const auto& blocker = name.mode == machine::Mode::kShared ? first_writer : first;
     ContenderInfo info = Describe(*node, name, candidates);
     info.position = static_cast<int>(infos.size());
-    info.holds = !(blocker.has_value() && *blocker < name.sequence);
+    info.holds = member || !(blocker.has_value() && *blocker < name.sequence);
+    if (permit) info.holds = others == 0 && permits < PermitsIn(node->data);
+    if (!member) ++(permit ? permits : others);
     infos.push_back(std::move(info));
   }
   return infos;
