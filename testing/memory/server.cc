@@ -240,10 +240,11 @@ zk::Reply ModelEnsemble::Executing::Read(const zk::Request& request) {
   } else if (asks_acl) {
     reply.stat = StatOf(*node);
     reply.acl = ShownAcl(node->acl, connection.digest_ids);
-  } else if (std::holds_alternative<zk::GetChildren>(request)) {
-    reply.children = zk::Names(seen.Children(path));
   } else {
-    connection.watches.insert({path, zk::WatchKind::kNode});
+    reply.children = zk::Names(seen.Children(path));
+    if (std::holds_alternative<zk::WatchNode>(request)) {
+      connection.watches.insert({path, zk::WatchKind::kNode});
+    }
   }
   return reply;
 }

@@ -74,7 +74,8 @@ void Complete(const internal::PathQueue& queue, machine::Candidacy& candidacy) {
   const internal::ClientCore& core = *queue.core;
   const AcquireOptions& options = queue.options;
   candidacy.parent = core.name_space().ToServer(queue.path);
-  const bool ours_alone = candidacy.mode == machine::Mode::kPermit;
+  const bool ours_alone =
+      candidacy.mode == machine::Mode::kPermit || candidacy.mode == machine::Mode::kMember;
   if (*options.dialect == NameDialect::kKazoo && !ours_alone)
     candidacy.dialect = machine::Dialect::kKazoo;
   if (options.marker.has_value()) candidacy.named_as = listing::ModeNamed(*options.marker);

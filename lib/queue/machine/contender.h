@@ -26,6 +26,9 @@
 // is set lists again unless the data is as it was. A contender that is granted, and followed, sets
 // the data of its own node.
 //
+// A group's member waits for nobody: kJoining and kAdopting have no list in flight, and the answer to
+// the create, or the Stat, leads straight to kHeld (or kProving).
+//
 //   any of these -- leave, refused, lease lost, own node gone --> kLeaving (delete until it is
 //                                                                 gone) --> kDone
 //

@@ -275,5 +275,55 @@ TEST(ContenderPermit, ExpiresToTheTail) {
       .Expect("create b, get /q, list");
 }
 
+// ---- A group's member ---------------------------------------------------------------------------
+
+TEST(ContenderMember, IsGrantedByTheAnswerToItsCreate) {
+  Script(Of(Mode::kMember))
+      .Connected()
+      .Expect("create a")
+      .Created(3)
+      .Expect("own timer, granted a3 token 1003 in 7")
+      .Leave()
+      .Expect("delete a3");
+}
+
+TEST(ContenderMember, FindsItsNodeWhenTheAnswerIsLost) {
+  Script(Of(Mode::kMember))
+      .Connected()
+      .Expect("create a")
+      .Reconnects()
+      .Expect("barrier a, list")
+      .Fails(Code::kNoNode)
+      .Listed({MineOf(Mode::kMember, 3), OtherOf(Mode::kMember, 1)})
+      .Expect("get a3")
+      .Got(7, 3)
+      .Expect("own timer, granted a3 token 1003 in 7");
+}
+
+TEST(ContenderMember, WaitsForItsProofAlone) {
+  Candidacy candidacy = Of(Mode::kMember);
+  candidacy.wait_for_proof = true;
+  Script(candidacy)
+      .Connected()
+      .Created(3)
+      .Expect("create a, own timer")
+      .ExpectState(State::kProving)
+      .Proven()
+      .Expect("granted a3 token 1003 in 7");
+}
+
+TEST(ContenderMember, ListsIfItsProofIsInterrupted) {
+  Candidacy candidacy = Of(Mode::kMember);
+  candidacy.wait_for_proof = true;
+  Script(candidacy)
+      .Connected()
+      .Created(3)
+      .Reconnects()
+      .Expect("create a, own timer, list")
+      .IsProven()
+      .Listed({OtherOf(Mode::kMember, 1), MineOf(Mode::kMember, 3)})
+      .Expect("granted a3 token 1003 in 7");
+}
+
 }  // namespace
 }  // namespace zkrecipes::queue::machine

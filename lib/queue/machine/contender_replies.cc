@@ -131,6 +131,7 @@ void Contender::Transition::OnNodeKnown(const zk::Stat& stat) {
   if (Leaving()) return BeginLeaving();
   if (stat.ephemeral_owner != c_.session_) return End(Outcome::kForeignOwner);
   Do(action::StartOwnWatchTimer{});
+  if (IsMember()) return GrantOnceProven();
   // The list, on its way, decides.
 }
 

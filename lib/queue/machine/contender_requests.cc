@@ -39,7 +39,8 @@ void Contender::Transition::Join() {
   // create.
   c_.main_op_ = Send(std::move(create));
   ReadNumber();
-  c_.list_op_ = Send(zk::GetChildren{c_.candidacy_.parent});
+  // A member waits for nobody: its node is all it needs.
+  if (!IsMember()) c_.list_op_ = Send(zk::GetChildren{c_.candidacy_.parent});
 }
 
 void Contender::Transition::MakeParent(std::string path) {
@@ -64,7 +65,7 @@ void Contender::Transition::Adopt() {
   c_.state_ = State::kAdopting;
   c_.main_op_ = Send(zk::Get{c_.node_});
   ReadNumber();
-  c_.list_op_ = Send(zk::GetChildren{c_.candidacy_.parent});
+  if (!IsMember()) c_.list_op_ = Send(zk::GetChildren{c_.candidacy_.parent});
 }
 
 void Contender::Transition::List() {

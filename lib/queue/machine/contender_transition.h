@@ -94,6 +94,7 @@ class Contender::Transition {
   void ClearRecord();
 
   // contender_permits.cc: a semaphore's.
+  bool IsMember() const { return c_.candidacy_.mode == Mode::kMember; }
   bool IsPermit() const { return c_.candidacy_.permits > 0; }
   void ReadNumber();  // ahead of a list
   bool OnPermitReply(const event::Replied& e);

@@ -73,10 +73,6 @@ struct Completions {
     }
     Answer(context, std::move(reply));
   }
-
-  static void Watched(int rc, const String_vector* /*names*/, const void* context) {
-    Nothing(rc, context);
-  }
 };
 
 // Hands one request to the C client; returns what it says: ZOK means that an answer will come.
@@ -103,7 +99,7 @@ struct CHandle::Issue {
   }
   int operator()(const WatchNode& r) const {
     // watch=1: the handle's own watcher and context, so that all watches are one (fn, ctx) pair.
-    return zoo_aget_children(zh(), r.path.c_str(), /*watch=*/1, Completions::Watched, context);
+    return zoo_aget_children(zh(), r.path.c_str(), /*watch=*/1, Completions::Children, context);
   }
   int operator()(const WatchExists& r) const {
     return zoo_aexists(zh(), r.path.c_str(), /*watch=*/1, Completions::Stated, context);

@@ -90,9 +90,9 @@ struct GetAcl {
   std::string path;
   friend bool operator==(const GetAcl&, const GetAcl&) = default;
 };
-// Watches one node for its deletion, by means of a children watch on the node itself (which has no
-// children). Its deletion fires the watch, setData does not. On an absent node the request fails
-// with kNoNode and leaves nothing behind.
+// Names, with a watch on the children: of a leaf it watches for the deletion. That fires the watch,
+// and so does a child that comes or goes; setData does not. On an absent node the request fails with
+// kNoNode and leaves nothing behind.
 struct WatchNode {
   std::string path;
   friend bool operator==(const WatchNode&, const WatchNode&) = default;
@@ -137,7 +137,7 @@ struct Reply {
   std::string path{};           // Create
   Stat stat{};                  // Create, SetData, Get, WatchExists, GetAcl
   std::string data{};           // Get
-  Names children{};             // GetChildren: unordered
+  Names children{};             // GetChildren, WatchNode: unordered
   std::vector<AclEntry> acl{};  // GetAcl
   // Multi, also if it failed: kOk of those before the one that failed, and kRuntimeInconsistency of
   // those after it. Empty if no server said so.
