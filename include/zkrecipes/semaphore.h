@@ -57,8 +57,9 @@ using SemaphoreOptions = AcquireOptions;
 //   InvalidArgument     also the number of permits, and an option that a semaphore does not have
 //   FailedPrecondition  also: the path has another number of permits, or data that are no number;
 //                       the message names both, and the remedy
-//   PermissionDenied    also: the ACL forbids the write of the number, or of its own node, by which
-//                       a contender whose turn has come lets the next one know
+//   PermissionDenied    also: the ACL forbids the write of the number
+// Without the permission to write its own node a contender whose turn has come cannot let the next
+// one know that it is first in line: that one then finds out within four session timeouts.
 class Semaphore {
  public:
   // A contended grant costs 2 * permits reads: up to about a hundred permits are meant.
