@@ -12,7 +12,7 @@
 
 #include "bench/or_end.h"
 #include "zkrecipes/client.h"
-#include "zkrecipes/fencing_gate.h"
+#include "zkrecipes/fencing/fencing_gate.h"
 #include "zkrecipes/lease.h"
 #include "zkrecipes/lock.h"
 #include "zkrecipes/sequencer.h"

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "zkrecipes/fencing_floor.h"
+#include "zkrecipes/fencing/fencing_floor.h"
 
 namespace demo {
 

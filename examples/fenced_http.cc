@@ -13,7 +13,7 @@
 //   fenced_http PORT FILE      PORT 0: a free one
 //   curl -T - -H 'Fencing-Token: 7' http://127.0.0.1:PORT/values/a <<< hello
 
-#include "zkrecipes/fenced_http.h"
+#include "zkrecipes/fencing/fenced_http.h"
 
 #include <httplib.h>
 
@@ -28,7 +28,7 @@
 #include <utility>
 #include <vector>
 
-#include "zkrecipes/floor_database.h"
+#include "zkrecipes/fencing/floor_database.h"
 
 namespace {
 

@@ -22,7 +22,7 @@
 #include <exception>
 #include <thread>
 
-#include "zkrecipes/fenced_postgres.h"
+#include "zkrecipes/fencing/fenced_postgres.h"
 #include "zkrecipes/prometheus_metrics.h"
 
 namespace {

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "zkrecipes/fencing_floor.h"
+#include "zkrecipes/fencing/fencing_floor.h"
 #include "zkrecipes/testing/in_memory_ensemble.h"
 
 namespace {

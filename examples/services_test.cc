@@ -14,7 +14,7 @@
 
 #include <gtest/gtest.h>
 
-#include "zkrecipes/fencing_floor.h"
+#include "zkrecipes/fencing/fencing_floor.h"
 #include "zkrecipes/lock.h"
 #include "zkrecipes/testing/in_memory_ensemble.h"
 

@@ -46,12 +46,12 @@ def public_floors(root):
     for floor, layer in enumerate(LAYERS):
         for source in (root / layer).rglob("*.cc"):
             first = re.search(r'#include "([^"]+)"', source.read_text())
-            if first and first[1] == f"zkrecipes/{source.stem}.h":
+            if first and re.fullmatch(rf"zkrecipes/(fencing/)?{source.stem}\.h", first[1]):
                 floors[first[1]] = floor
-    headers = {f"zkrecipes/{h.name}": h.read_text() for h in (root / "include/zkrecipes").glob("*.h")}
+    headers = {str(h.relative_to(root / "include")): h.read_text() for h in (root / "include/zkrecipes").rglob("*.h")}
 
     def floor_of(header):
-        below = re.findall(r'#include "(zkrecipes/\w+\.h)"', headers.get(header, ""))
+        below = re.findall(r'#include "(zkrecipes/[\w/]+\.h)"', headers.get(header, ""))
         return max([floors.get(header, 0)] + [floor_of(h) for h in below])
 
     return {header: floor_of(header) for header in headers}

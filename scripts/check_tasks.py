@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 RECIPES = ("lock", "read_write_lock", "election")
 LISTING = re.compile(r"```cpp\n(.*?)```", re.DOTALL)
 PREAMBLE = """
-#include "zkrecipes/fenced_file.h"
+#include "zkrecipes/fencing/fenced_file.h"
 #include "zkrecipes/leader_election.h"
 #include "zkrecipes/lock.h"
 #include "zkrecipes/read_write_lock.h"

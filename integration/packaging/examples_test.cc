@@ -17,7 +17,7 @@
 
 #include "integration/packaging/examples_fixture.h"
 #include "zkrecipes/client.h"
-#include "zkrecipes/fenced_http.h"
+#include "zkrecipes/fencing/fenced_http.h"
 #include "zkrecipes/lock.h"
 
 namespace zkrecipes::integration {

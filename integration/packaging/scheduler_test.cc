@@ -14,7 +14,7 @@
 
 #include "integration/packaging/examples_fixture.h"
 #include "integration/resources/kinds.h"
-#include "zkrecipes/fenced_postgres.h"
+#include "zkrecipes/fencing/fenced_postgres.h"
 
 namespace zkrecipes::integration {
 namespace {

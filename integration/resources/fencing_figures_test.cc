@@ -18,7 +18,7 @@
 #include <gtest/gtest.h>
 
 #include "integration/resources/kinds.h"
-#include "zkrecipes/fencing_gate.h"
+#include "zkrecipes/fencing/fencing_gate.h"
 #include "zkrecipes/lock.h"
 #include "zkrecipes/testing/local_ensemble.h"
 

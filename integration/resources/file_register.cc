@@ -9,7 +9,7 @@
 #include "lib/base/random.h"
 #include "lib/fencing/fenced_body.h"
 #include "lib/fencing/file_on_disk.h"
-#include "zkrecipes/fenced_file.h"
+#include "zkrecipes/fencing/fenced_file.h"
 
 namespace resources {
 namespace {

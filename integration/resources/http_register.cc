@@ -13,8 +13,8 @@
 #include "integration/resources/http_server.h"
 #include "integration/resources/kinds.h"
 #include "integration/resources/private_server.h"
-#include "zkrecipes/fenced_http.h"
-#include "zkrecipes/floor_database.h"
+#include "zkrecipes/fencing/fenced_http.h"
+#include "zkrecipes/fencing/floor_database.h"
 
 namespace resources {
 namespace {

@@ -15,8 +15,8 @@
 #include <gmock/gmock.h>
 
 #include "integration/resources/private_server.h"
-#include "zkrecipes/fencing_floor.h"
-#include "zkrecipes/fencing_sql.h"
+#include "zkrecipes/fencing/fencing_floor.h"
+#include "zkrecipes/fencing/fencing_sql.h"
 
 namespace resources {
 namespace {

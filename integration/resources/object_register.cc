@@ -15,7 +15,7 @@
 #include "integration/resources/http_server.h"
 #include "integration/resources/kinds.h"
 #include "lib/fencing/fenced_body.h"
-#include "zkrecipes/fenced_object.h"
+#include "zkrecipes/fencing/fenced_object.h"
 
 namespace resources {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "integration/resources/kinds.h"
 #include "integration/resources/private_server.h"
-#include "zkrecipes/fenced_postgres.h"
+#include "zkrecipes/fencing/fenced_postgres.h"
 
 namespace resources {
 namespace {

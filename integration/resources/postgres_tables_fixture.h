@@ -13,7 +13,7 @@
 #include "absl/time/time.h"
 
 #include "integration/resources/postgres_fixture.h"
-#include "zkrecipes/fenced_postgres.h"
+#include "zkrecipes/fencing/fenced_postgres.h"
 
 namespace resources {
 

@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 
 #include "integration/resources/postgres_fixture.h"
-#include "zkrecipes/fencing_sql.h"
+#include "zkrecipes/fencing/fencing_sql.h"
 
 namespace resources {
 namespace {

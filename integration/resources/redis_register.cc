@@ -6,7 +6,7 @@
 
 #include "integration/resources/kinds.h"
 #include "integration/resources/private_server.h"
-#include "zkrecipes/fenced_redis.h"
+#include "zkrecipes/fencing/fenced_redis.h"
 
 namespace resources {
 namespace {

@@ -19,7 +19,7 @@
 
 #include "integration/resources/kinds.h"
 #include "integration/servers/sockets.h"
-#include "zkrecipes/fenced_redis.h"
+#include "zkrecipes/fencing/fenced_redis.h"
 
 namespace resources {
 namespace {

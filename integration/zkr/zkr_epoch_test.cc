@@ -18,7 +18,7 @@
 #include "integration/zkr/zkr_process.h"
 #include "testing/local/server_files.h"
 #include "testing/local/work_directory.h"
-#include "zkrecipes/fencing_gate.h"
+#include "zkrecipes/fencing/fencing_gate.h"
 #include "zkrecipes/lock.h"
 #include "zkrecipes/testing/local_ensemble.h"
 

@@ -13,7 +13,7 @@
 #include "absl/base/thread_annotations.h"
 
 #include "lib/base/mutex.h"
-#include "zkrecipes/fencing_floor.h"
+#include "zkrecipes/fencing/fencing_floor.h"
 
 namespace zkrecipes {
 namespace fencing {

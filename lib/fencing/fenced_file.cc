@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "zkrecipes/fenced_file.h"
+#include "zkrecipes/fencing/fenced_file.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

@@ -2,7 +2,7 @@
 //
 // On the disk of this machine, with processes.
 
-#include "zkrecipes/fenced_file.h"
+#include "zkrecipes/fencing/fenced_file.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "zkrecipes/fenced_http.h"
+#include "zkrecipes/fencing/fenced_http.h"
 
 #include <cstdint>
 #include <variant>

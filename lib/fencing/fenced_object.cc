@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "zkrecipes/fenced_object.h"
+#include "zkrecipes/fencing/fenced_object.h"
 
 #include <algorithm>
 #include <utility>

@@ -2,7 +2,7 @@
 //
 // A fenced object in a store in memory, which loses requests and answers, and delays them.
 
-#include "zkrecipes/fenced_object.h"
+#include "zkrecipes/fencing/fenced_object.h"
 
 #include <algorithm>
 #include <memory>

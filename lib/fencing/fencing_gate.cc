@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "zkrecipes/fencing_gate.h"
+#include "zkrecipes/fencing/fencing_gate.h"
 
 #include <utility>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "zkrecipes/fencing_sql.h"
+#include "zkrecipes/fencing/fencing_sql.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
-#include "zkrecipes/fencing_floor.h"
+#include "zkrecipes/fencing/fencing_floor.h"
 
 namespace zkrecipes {
 namespace {

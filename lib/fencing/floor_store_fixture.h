@@ -9,8 +9,8 @@
 #include <memory>
 #include <string>
 
-#include "zkrecipes/fencing_floor.h"
-#include "zkrecipes/fencing_gate.h"
+#include "zkrecipes/fencing/fencing_floor.h"
+#include "zkrecipes/fencing/fencing_gate.h"
 
 namespace zkrecipes::fencing {
 

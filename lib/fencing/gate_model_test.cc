@@ -21,7 +21,7 @@
 #include "gmock/gmock.h"
 
 #include "lib/fencing/floor_store_fixture.h"
-#include "zkrecipes/fencing_gate.h"
+#include "zkrecipes/fencing/fencing_gate.h"
 
 namespace zkrecipes::fencing {
 namespace {

@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 
-#include "zkrecipes/fenced_object.h"
+#include "zkrecipes/fencing/fenced_object.h"
 
 namespace zkrecipes::fencing {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "zkrecipes/redis_script.h"
+#include "zkrecipes/fencing/redis_script.h"
 
 #include "gmock/gmock.h"
 

@@ -10,10 +10,10 @@
 #include "recipes/contracts/scene_fixture.h"
 #include "testing/coroutine_types.h"
 #include "zkrecipes/event_loop.h"
-#include "zkrecipes/fenced_file.h"
-#include "zkrecipes/fenced_http.h"
-#include "zkrecipes/fenced_object.h"
-#include "zkrecipes/fencing_gate.h"
+#include "zkrecipes/fencing/fenced_file.h"
+#include "zkrecipes/fencing/fenced_http.h"
+#include "zkrecipes/fencing/fenced_object.h"
+#include "zkrecipes/fencing/fencing_gate.h"
 #include "zkrecipes/guarded_write.h"
 
 namespace zkrecipes::testing {

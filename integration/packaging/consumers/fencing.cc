@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "zkrecipes/fenced_file.h"
-#include "zkrecipes/fenced_http.h"
+#include "zkrecipes/fencing/fenced_file.h"
+#include "zkrecipes/fencing/fenced_http.h"
 
 int main() {
   std::string folder = "/tmp/zkr-consumer-XXXXXX";

@@ -5,8 +5,8 @@
 
 #include <cstdio>
 
-#include "zkrecipes/fenced_postgres.h"
-#include "zkrecipes/fenced_redis.h"
+#include "zkrecipes/fencing/fenced_postgres.h"
+#include "zkrecipes/fencing/fenced_redis.h"
 
 int main() {
   const zkrecipes::FencingPass pass{.token = zkrecipes::FencingToken(7)};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "zkrecipes/fenced_postgres.h"
+#include "zkrecipes/fencing/fenced_postgres.h"
 
 #include <libpq-fe.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "zkrecipes/fenced_redis.h"
+#include "zkrecipes/fencing/fenced_redis.h"
 
 #include <hiredis/hiredis.h>
 

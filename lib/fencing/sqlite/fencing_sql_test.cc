@@ -2,7 +2,7 @@
 //
 // The clauses in SQLite, beside the rule itself.
 
-#include "zkrecipes/fencing_sql.h"
+#include "zkrecipes/fencing/fencing_sql.h"
 
 #include <sqlite3.h>
 
@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 
-#include "zkrecipes/fencing_floor.h"
+#include "zkrecipes/fencing/fencing_floor.h"
 
 namespace zkrecipes {
 namespace {

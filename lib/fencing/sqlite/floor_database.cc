@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "zkrecipes/floor_database.h"
+#include "zkrecipes/fencing/floor_database.h"
 
 #include <fcntl.h>
 #include <sqlite3.h>

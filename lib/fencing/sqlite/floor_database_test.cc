@@ -2,7 +2,7 @@
 //
 // With processes that are killed at each of their writes.
 
-#include "zkrecipes/floor_database.h"
+#include "zkrecipes/fencing/floor_database.h"
 
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 
-#include "zkrecipes/fencing_gate.h"
+#include "zkrecipes/fencing/fencing_gate.h"
 
 namespace zkrecipes {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef ZKRECIPES_FENCED_POSTGRES_H_
-#define ZKRECIPES_FENCED_POSTGRES_H_
+#ifndef ZKRECIPES_FENCING_FENCED_POSTGRES_H_
+#define ZKRECIPES_FENCING_FENCED_POSTGRES_H_
 
 #include <optional>
 #include <string>
@@ -10,8 +10,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "zkrecipes/fencing_floor.h"
-#include "zkrecipes/fencing_sql.h"
+#include "zkrecipes/fencing/fencing_floor.h"
+#include "zkrecipes/fencing/fencing_sql.h"
 
 struct pg_conn;    // libpq's PGconn
 struct pg_result;  // libpq's PGresult
@@ -163,4 +163,4 @@ absl::Status PostgresStatus(const pg_result* result);
 
 }  // namespace zkrecipes
 
-#endif  // ZKRECIPES_FENCED_POSTGRES_H_
+#endif  // ZKRECIPES_FENCING_FENCED_POSTGRES_H_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef ZKRECIPES_FENCED_FILE_H_
-#define ZKRECIPES_FENCED_FILE_H_
+#ifndef ZKRECIPES_FENCING_FENCED_FILE_H_
+#define ZKRECIPES_FENCING_FENCED_FILE_H_
 
 #include <memory>
 #include <string>
@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "zkrecipes/fencing_floor.h"
+#include "zkrecipes/fencing/fencing_floor.h"
 
 namespace [[gnu::visibility("default")]] zkrecipes {
 
@@ -83,4 +83,4 @@ class FencedFile {
 
 }  // namespace zkrecipes
 
-#endif  // ZKRECIPES_FENCED_FILE_H_
+#endif  // ZKRECIPES_FENCING_FENCED_FILE_H_

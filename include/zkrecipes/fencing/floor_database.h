@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef ZKRECIPES_FLOOR_DATABASE_H_
-#define ZKRECIPES_FLOOR_DATABASE_H_
+#ifndef ZKRECIPES_FENCING_FLOOR_DATABASE_H_
+#define ZKRECIPES_FENCING_FLOOR_DATABASE_H_
 
 #include <memory>
 #include <string>
@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "zkrecipes/fencing_floor.h"
+#include "zkrecipes/fencing/fencing_floor.h"
 
 namespace [[gnu::visibility("default")]] zkrecipes {
 
@@ -42,4 +42,4 @@ absl::StatusOr<std::unique_ptr<FloorStore>> OpenFloorDatabase(const std::string&
 
 }  // namespace zkrecipes
 
-#endif  // ZKRECIPES_FLOOR_DATABASE_H_
+#endif  // ZKRECIPES_FENCING_FLOOR_DATABASE_H_

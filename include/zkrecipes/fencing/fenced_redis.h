@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef ZKRECIPES_FENCED_REDIS_H_
-#define ZKRECIPES_FENCED_REDIS_H_
+#ifndef ZKRECIPES_FENCING_FENCED_REDIS_H_
+#define ZKRECIPES_FENCING_FENCED_REDIS_H_
 
 #include <memory>
 
 #include "absl/status/statusor.h"
 
-#include "zkrecipes/fencing_floor.h"
-#include "zkrecipes/redis_script.h"
+#include "zkrecipes/fencing/fencing_floor.h"
+#include "zkrecipes/fencing/redis_script.h"
 
 struct redisContext;  // hiredis'
 struct redisReply;
@@ -60,4 +60,4 @@ absl::StatusOr<RedisReply> RunFenced(redisContext* context, const RedisCommand& 
 
 }  // namespace zkrecipes
 
-#endif  // ZKRECIPES_FENCED_REDIS_H_
+#endif  // ZKRECIPES_FENCING_FENCED_REDIS_H_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef ZKRECIPES_FENCING_GATE_H_
-#define ZKRECIPES_FENCING_GATE_H_
+#ifndef ZKRECIPES_FENCING_FENCING_GATE_H_
+#define ZKRECIPES_FENCING_FENCING_GATE_H_
 
 #include <cstddef>
 #include <functional>
@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "zkrecipes/fencing_floor.h"
+#include "zkrecipes/fencing/fencing_floor.h"
 
 namespace [[gnu::visibility("default")]] zkrecipes {
 
@@ -104,4 +104,4 @@ class FencingGate {
 
 }  // namespace zkrecipes
 
-#endif  // ZKRECIPES_FENCING_GATE_H_
+#endif  // ZKRECIPES_FENCING_FENCING_GATE_H_

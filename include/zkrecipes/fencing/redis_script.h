@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef ZKRECIPES_REDIS_SCRIPT_H_
-#define ZKRECIPES_REDIS_SCRIPT_H_
+#ifndef ZKRECIPES_FENCING_REDIS_SCRIPT_H_
+#define ZKRECIPES_FENCING_REDIS_SCRIPT_H_
 
 #include <cstdint>
 #include <string>
@@ -61,4 +61,4 @@ absl::Status RedisErrorStatus(const std::string& error);
 
 }  // namespace zkrecipes
 
-#endif  // ZKRECIPES_REDIS_SCRIPT_H_
+#endif  // ZKRECIPES_FENCING_REDIS_SCRIPT_H_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef ZKRECIPES_FENCING_FLOOR_H_
-#define ZKRECIPES_FENCING_FLOOR_H_
+#ifndef ZKRECIPES_FENCING_FENCING_FLOOR_H_
+#define ZKRECIPES_FENCING_FENCING_FLOOR_H_
 
 #include <cstdint>
 #include <string>
@@ -55,4 +55,4 @@ class FloorStore {
 
 }  // namespace zkrecipes
 
-#endif  // ZKRECIPES_FENCING_FLOOR_H_
+#endif  // ZKRECIPES_FENCING_FENCING_FLOOR_H_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef ZKRECIPES_FENCED_OBJECT_H_
-#define ZKRECIPES_FENCED_OBJECT_H_
+#ifndef ZKRECIPES_FENCING_FENCED_OBJECT_H_
+#define ZKRECIPES_FENCING_FENCED_OBJECT_H_
 
 #include <memory>
 #include <string>
@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
-#include "zkrecipes/fencing_floor.h"
+#include "zkrecipes/fencing/fencing_floor.h"
 
 namespace [[gnu::visibility("default")]] zkrecipes {
 
@@ -114,4 +114,4 @@ class FencedObject {
 
 }  // namespace zkrecipes
 
-#endif  // ZKRECIPES_FENCED_OBJECT_H_
+#endif  // ZKRECIPES_FENCING_FENCED_OBJECT_H_

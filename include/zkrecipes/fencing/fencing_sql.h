@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef ZKRECIPES_FENCING_SQL_H_
-#define ZKRECIPES_FENCING_SQL_H_
+#ifndef ZKRECIPES_FENCING_FENCING_SQL_H_
+#define ZKRECIPES_FENCING_FENCING_SQL_H_
 
 #include <string>
 
@@ -52,4 +52,4 @@ absl::Status SqlStateStatus(const std::string& sqlstate, const std::string& mess
 
 }  // namespace zkrecipes
 
-#endif  // ZKRECIPES_FENCING_SQL_H_
+#endif  // ZKRECIPES_FENCING_FENCING_SQL_H_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef ZKRECIPES_FENCED_HTTP_H_
-#define ZKRECIPES_FENCED_HTTP_H_
+#ifndef ZKRECIPES_FENCING_FENCED_HTTP_H_
+#define ZKRECIPES_FENCING_FENCED_HTTP_H_
 
 #include <optional>
 #include <string>
@@ -11,8 +11,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "zkrecipes/fencing_floor.h"
-#include "zkrecipes/fencing_gate.h"
+#include "zkrecipes/fencing/fencing_floor.h"
+#include "zkrecipes/fencing/fencing_gate.h"
 
 // Fencing over HTTP, with any HTTP library: the headers of a client's requests and of a service's
 // answers. All but AdmitRequest are functions of text. examples/fenced_http.cc is a service that
@@ -71,4 +71,4 @@ absl::Status CheckHttpAnswer(int status, const std::string& floor);
 
 }  // namespace zkrecipes
 
-#endif  // ZKRECIPES_FENCED_HTTP_H_
+#endif  // ZKRECIPES_FENCING_FENCED_HTTP_H_
