@@ -15,6 +15,7 @@
 
 #include "gmock/gmock.h"
 
+#include "lib/base/quiet_fork_fixture.h"
 #include "zkrecipes/testing/in_memory_ensemble.h"
 
 namespace zkrecipes {
@@ -201,7 +202,7 @@ TEST_F(RecursiveLockTest, RefusesWhatLockRefusesAndAnOwnerWithoutAName) {
 TEST_F(RecursiveLockTest, IsInertInAForkedChild) {
   std::optional<RecursiveLease> outer = Hold("task");
   std::optional<RecursiveLease> inner = Hold("task");
-  const pid_t child = fork();
+  const pid_t child = base::ForkWhileOthersSleep();
   if (child == 0) {
     const bool refused = CodeOf(lock_.Acquire("task")) == StatusCode::kFailedPrecondition &&
                          std::move(*inner).Release().code() == StatusCode::kFailedPrecondition;

@@ -20,6 +20,8 @@
 
 #include <gtest/gtest.h>
 
+#include "lib/base/quiet_fork_fixture.h"
+
 namespace zkrecipes::base {
 namespace {
 
@@ -328,7 +330,7 @@ TEST(SharedExecutor, OfAForkedChildHasThreadsOfItsOwn) {
   std::promise<void> ran;
   SharedExecutor()->Execute([&ran] { ran.set_value(); });
   ran.get_future().wait();  // an idle thread is left, here
-  const pid_t child = fork();
+  const pid_t child = base::ForkWhileOthersSleep();
   if (child == 0) {
     std::promise<void> there;
     SharedExecutor()->Execute([&there] { there.set_value(); });

@@ -18,6 +18,7 @@
 #include "gtest/gtest.h"
 
 #include "lib/base/one_shot.h"
+#include "lib/base/quiet_fork_fixture.h"
 #include "recipes/contracts/scene_fixture.h"
 
 namespace zkrecipes::testing {
@@ -57,7 +58,7 @@ std::optional<absl::Status> CallOnAThread(Scene& scene, const Situation& situati
 
 std::optional<absl::Status> CallInAForkedChild(Scene& scene, const Method& method) {
   constexpr int kNone = 99;
-  const pid_t child = fork();
+  const pid_t child = base::ForkWhileOthersSleep();
   if (child == 0) {
     alarm(20);
     method.call(scene, [](const absl::Status& status) { _exit(static_cast<int>(status.code())); });

@@ -16,6 +16,7 @@
 
 #include <gtest/gtest.h>
 
+#include "lib/base/quiet_fork_fixture.h"
 #include "lib/zk/loop/loop_fixture.h"
 
 namespace zkrecipes::zk::loop {
@@ -117,7 +118,7 @@ TEST_F(LoopTest, LeavesSignalsToTheProgramsOwnThreads) {
 
 TEST_F(LoopTest, IsOnlyLeakedInAForkedChild) {
   bool ran = false;
-  const pid_t child = fork();
+  const pid_t child = base::ForkWhileOthersSleep();
   if (child == 0) {
     loop_->Post([&ran] { ran = true; });
     loop_->Stop();

@@ -15,6 +15,7 @@
 #include "gmock/gmock.h"
 
 #include "lib/base/mutex.h"
+#include "lib/base/quiet_fork_fixture.h"
 
 namespace zkrecipes::zk::loop {
 namespace {
@@ -82,7 +83,7 @@ TEST(SystemResolver, AnswersEachOfManyQuestionsForOneNameAndForMany) {
 // A child has none of the threads that its parent looks names up with.
 TEST(SystemResolver, AForkedChildHasLookUpsOfItsOwn) {
   Resolve({{"localhost", 1}});
-  const pid_t child = fork();
+  const pid_t child = base::ForkWhileOthersSleep();
   if (child == 0) _exit(Resolve({{"localhost", 2}}).size() == 1 ? 0 : 1);
   int status = -1;
   ASSERT_EQ(waitpid(child, &status, 0), child);
