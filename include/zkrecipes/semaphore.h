@@ -13,7 +13,6 @@
 
 #include "zkrecipes/acquire_options.h"
 #include "zkrecipes/awaitable.h"
-#include "zkrecipes/busy.h"
 #include "zkrecipes/client.h"
 #include "zkrecipes/duration.h"
 #include "zkrecipes/lease.h"
