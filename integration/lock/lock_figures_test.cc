@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counts the requests, watches and wake-ups of locks and elections on a real server.
+// Counts the requests, watches and wake-ups of locks, semaphores and elections on a real server.
 
 #include <algorithm>
 #include <atomic>
@@ -17,6 +17,7 @@
 #include "integration/fixtures/client_fixture.h"
 #include "zkrecipes/contenders.h"
 #include "zkrecipes/read_write_lock.h"
+#include "zkrecipes/semaphore.h"
 
 namespace zkrecipes::integration {
 namespace {
@@ -238,6 +239,101 @@ TEST_F(ReadWriteFiguresTest, AnUpgradeTakesThreeRequestsAndSoDoesADowngrade) {
   std::optional<Lease> exclusive;
   EXPECT_EQ(PacketsOf([&] { exclusive = *lock.Upgrade(shared, {kSoon}); }), 2 + 1);
   EXPECT_EQ(PacketsOf([&] { shared = *lock.Downgrade(*exclusive, {kSoon}); }), 2 + 1);
+}
+
+// The table of docs/adr/0062, with n = 3.
+class SemaphoreFiguresTest : public FiguresTest {
+ protected:
+  static constexpr int kPermits = 3;
+
+  Semaphore Of(const std::shared_ptr<Client>& client) { return {client, node_path(), kPermits}; }
+  Pending Queued(const std::shared_ptr<Client>& client, WaitOptions wait = {}) {
+    return Pending(
+        [&](Pending::Done done) { Of(client).AcquireAsync(std::move(wait), std::move(done)); });
+  }
+  std::vector<Lease> AllPermits() {
+    std::vector<Lease> leases;
+    for (int i = 0; i < kPermits; ++i) leases.push_back(*Of(holder_).Acquire({kSoon}));
+    SettledPackets();
+    return leases;
+  }
+
+  const std::shared_ptr<Client> holder_ = NewQuietClient();
+};
+
+TEST_F(SemaphoreFiguresTest, AFreePermitTakesThreeRequestsAndItsReleaseOne) {
+  const Semaphore semaphore = Of(holder_);
+  const Lease first = *semaphore.Acquire({kSoon});  // makes the path, with the number
+  SettledPackets();
+  std::optional<Lease> lease;
+  EXPECT_EQ(PacketsOf([&] { lease = *semaphore.Acquire({kSoon}); }), 3);
+  EXPECT_EQ(PacketsOf([&] { EXPECT_TRUE(std::move(*lease).Release({kSoon}).ok()); }), 1);
+  EXPECT_EQ(PacketsOf([&] { lease = *semaphore.TryAcquire({kSoon}); }), 2 + 3);
+}
+
+TEST_F(SemaphoreFiguresTest, AWaiterTakesTwiceItsPermitsAndEightRequestsFromTailToGrant) {
+  std::vector<Lease> leases = AllPermits();
+  const auto client = NewQuietClient();
+  std::vector<Pending> waiting;
+  const int64_t first = PacketsOf([&] { waiting.push_back(Queued(client)); });
+  EXPECT_EQ(first, 3 + kPermits);  // all who hold are watched
+  EXPECT_EQ(PacketsOf([&] { waiting.push_back(Queued(client)); }), 3 + 1);
+  EXPECT_EQ(PacketsOf([&] { waiting.push_back(Queued(client)); }), 3 + 1);
+  // The first waiter: list and get, its word to the next one, and the watches that it needs no more.
+  constexpr int kGrant = 2 + 1 + kPermits - 1;
+  constexpr int kIsFirstNow = 2 + kPermits;
+  for (size_t turn = 0; turn < 2; ++turn) {
+    EXPECT_EQ(PacketsOf([&] {
+                EXPECT_TRUE(std::move(leases[turn]).Release({kSoon}).ok());
+                leases.push_back(*waiting[turn].Get());
+              }),
+              1 + kGrant + kIsFirstNow);
+    EXPECT_FALSE(waiting[turn + 1].answered());
+  }
+  EXPECT_EQ(4 + kIsFirstNow + kGrant, 2 * kPermits + 8);
+  const int64_t last = PacketsOf([&] {
+    EXPECT_TRUE(std::move(leases[2]).Release({kSoon}).ok());
+    leases.push_back(*waiting[2].Get());
+  });
+  EXPECT_EQ(last, 1 + kGrant - 1);  // nobody to tell
+}
+
+TEST_F(SemaphoreFiguresTest, ATryOfABusyOneTakesThreeRequests) {
+  const std::vector<Lease> leases = AllPermits();
+  const auto other = NewQuietClient();
+  CatchUp(other);
+  SettledPackets();
+  EXPECT_EQ(PacketsOf([&] { EXPECT_TRUE(IsBusy(Of(other).TryAcquire({kSoon}).status())); }), 3);
+}
+
+// As a lock's: create2, list, watch, delete, the watch's removal, a list and a get for the message;
+// and the get of the number.
+TEST_F(SemaphoreFiguresTest, AWaiterThatTimesOutTakesOneRequestMoreThanALocksDoes) {
+  const std::vector<Lease> leases = AllPermits();
+  const auto client = NewQuietClient();
+  const Pending first = Queued(client);
+  int64_t packets = 0;
+  EXPECT_TRUE(Eventually([&] {
+    absl::Status late;
+    packets = PacketsOf([&] { late = Of(client).Acquire({absl::Seconds(2)}).status(); });
+    EXPECT_EQ(late.code(), absl::StatusCode::kDeadlineExceeded);
+    return absl::StrContains(late.message(), "in the queue since");
+  }));
+  EXPECT_EQ(packets, 6 + 2);
+}
+
+TEST_F(SemaphoreFiguresTest, NoWatchIsLeftAfterManyAcquiresThatTimedOut) {
+  const std::vector<Lease> leases = AllPermits();
+  const auto other = NewQuietClient();
+  Settled([this] { return *ensemble().WatchCount(); });
+  const int64_t before = *ensemble().WatchCount();
+  std::vector<Pending> waiting;
+  for (int i = 0; i < 100; ++i) {
+    waiting.push_back(Queued(other, WaitOptions{absl::Milliseconds(50 + i)}));
+  }
+  for (Pending& late : waiting) EXPECT_EQ(late.Code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_TRUE(AwaitQueue(*holder_, kPermits));
+  EXPECT_EQ(Settled([this] { return *ensemble().WatchCount(); }), before);
 }
 
 // No herd: a resignation wakes one candidate, and the leader's observers. The next term is two
