@@ -117,7 +117,7 @@ TEST_F(SemaphoreTest, RefusesAnotherNumber) {
   ASSERT_EQ(other->answers, 1);
   EXPECT_EQ(other->code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(other->result->status().message()),
-              HasSubstr("the semaphore has 2 permits, and this contender comes with another"));
+              HasSubstr("the semaphore has 2 permits, and this contender comes with 3; "));
 }
 
 TEST_F(SemaphoreTest, RefusesDataThatAreNoNumber) {
@@ -127,7 +127,8 @@ TEST_F(SemaphoreTest, RefusesDataThatAreNoNumber) {
   auto user = StartWaiter();
   ASSERT_EQ(user->answers, 1);
   EXPECT_EQ(user->code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(user->result->status().message()), HasSubstr("no number of permits"));
+  EXPECT_THAT(std::string(user->result->status().message()),
+              HasSubstr("\"x\\n\", are no number of permits"));
 }
 
 TEST_F(SemaphoreTest, WritesItsNumberToAPathThatHasNone) {
@@ -182,6 +183,7 @@ TEST(Semaphore, IsListedAndCheckedAsItIsHeld) {
   EXPECT_TRUE(queue[0].holds);
   EXPECT_TRUE(queue[1].holds);
   EXPECT_FALSE(queue[2].holds);
+  EXPECT_EQ(queue[2].permits, 2);
   EXPECT_EQ(queue[2].mode, GrantMode::kShared);
   EXPECT_EQ(queue[2].owner.id, "rack-7");
   const Sequencer sequencer = second.sequencer();

@@ -37,6 +37,7 @@ struct ContenderInfo {
   OwnerInfo owner = {};
   NameDialect dialect = NameDialect::kCurator;
   absl::Time since = {};  // creation time, by the server's wall clock
+  int permits = 0;        // of a Semaphore's: the number that it came with; otherwise 0
 };
 
 // Lists the queue of a recipe's path, in order. A snapshot, which may already be stale. A path that

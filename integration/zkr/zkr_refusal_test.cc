@@ -198,6 +198,15 @@ const std::vector<BadArguments> kBadArguments = {
     {{"lock", kBadPath, "[3]", "--grace", "inf", "--", "true"}, {"--grace", "finite"}},
     {{"lock", kBadPath, "[3]", "--try", "--wait", "1s", "--", "true"}, {"--try", "--wait"}},
     {{"lock", kBadPath, "[3]", "--shared", "--exclusive", "--", "true"}, {"--shared"}},
+    {{"lock", kBadPath, "[3]", "--permits", "0", "--", "true"},
+     {"--permits", "\"0\" is not a number from 1 to 1000"}},
+    {{"lock", kBadPath, "[3]", "--permits", "1001", "--", "true"},
+     {"--permits", "\"1001\" is not a number from 1 to 1000"}},
+    {{"lock", kBadPath, "[3]", "--permits", "three", "--", "true"}, {"--permits", "\"three\""}},
+    {{"lock", kBadPath, "[3]", "--permits", "3", "--shared", "--", "true"},
+     {"--permits", "excludes --shared and --exclusive"}},
+    {{"lock", kBadPath, "[3]", "--exclusive", "--permits", "3", "--", "true"},
+     {"--permits", "excludes --shared and --exclusive"}},
     {{"lock", kBadPath, "[3]", "--conflict-exit-code", "256", "--", "true"},
      {"--conflict-exit-code", "256"}},
     {{"lock", kBadPath, "[3]", "--dialect", "perl", "--", "true"}, {"\"perl\""}},
@@ -286,7 +295,7 @@ TEST_F(ZkrRefusalTest, TheManualAndTheCompletionsKnowEveryCommandAndOption) {
        std::vector<Words>{{"man"}, {"completion", "bash"}, {"completion", "zsh"}}) {
     auto zkr = Start(what);
     EXPECT_EQ(zkr->Wait(), 0);
-    for (const std::string word : {"lock", "break", "exclusive", "cgroup"}) {
+    for (const std::string word : {"lock", "break", "exclusive", "permits", "cgroup"}) {
       EXPECT_THAT(zkr->Out(), HasSubstr(word)) << what[0];
     }
     if (what[0] != "man") continue;

@@ -48,7 +48,7 @@ TEST_F(ZkrLsTest, ShowsAnAbsentPathAsAnEmptyQueue) {
   EXPECT_THAT(text.out, IsEmpty());
   EXPECT_THAT(text.err, HasSubstr("nobody holds or waits for " + node_path()));
   EXPECT_EQ(Listed({"ls", node_path(), "--json"}),
-            json({{"path", node_path()}, {"contenders", json::array()}}));
+            json({{"path", node_path()}, {"permits", nullptr}, {"contenders", json::array()}}));
   auto session = Connect();
   EXPECT_EQ(session->Do(zk::Get{node_path()}).code, zk::Code::kNoNode);
 }

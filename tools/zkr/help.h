@@ -19,6 +19,10 @@ guard process ensures that. These processes escape it:
 `zkr lock PATH -- unshare --pid --fork --kill-child CMD` (as root) lets no child
 of CMD escape.
 
+With --permits what is said of the lock is true of a permit. N is the data of
+PATH; whoever names another number is refused (64). `zkr lock PATH` on the same
+path waits for all permits, and keeps further ones back.
+
 Exit status: CMD's own, or 128+n if signal n ended it; 75 the lock was not
 acquired; 70 the lock was lost while CMD ran; 126 CMD cannot be run; 127 CMD was
 not found.)";
@@ -118,6 +122,7 @@ inline constexpr char kExamples[] = R"(
   zkr lock /locks/backup --try -- backup.sh  One machine at a time; the others do without
   zkr lock /locks/deploy --wait 5m -- deploy.sh  One after the other, in the order of arrival
   zkr lock /locks/nightly -n -q --at-least 60s -- job.sh  In a crontab of several machines
+  zkr lock /fleet/reboot --permits 3 -- reboot-host web17  Three hosts at a time
   zkr elect /elections/cron --candidate $HOSTNAME -- scheduler  One leader; another takes over
   zkr doctor /locks/backup  Who holds it, whether the holder lives, and what to do)";
 

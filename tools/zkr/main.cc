@@ -28,6 +28,7 @@
 #include "tools/zkr/flags.h"
 #include "tools/zkr/help.h"
 #include "tools/zkr/supervisor/process.h"
+#include "zkrecipes/semaphore.h"
 #include "zkrecipes/version.h"
 
 namespace zkrecipes::zkr {
@@ -92,6 +93,8 @@ class CommandLine {
         ->add_flag("--exclusive", lock_.exclusive,
                    "As a writer: alone, as by default, but shown as a writer in the queue")
         ->excludes(shared);
+    AddNumber(*command, "--permits", lock_.permits, 1, Semaphore::kMostPermits,
+              "As one of N at most, 1 to 1000: a semaphore, of which all name the same N");
     auto* try_only =
         command->add_flag("-n,--try,--nonblock", lock_.try_only, "Do not wait for the lock");
     auto* wait =
@@ -111,6 +114,9 @@ class CommandLine {
     command->callback([this, command] {
       // Refused before anything is connected: a script's mistake must not wait for a lock.
       // Callbacks run once all options are parsed, so they see the whole command line.
+      if (lock_.permits && (lock_.shared || lock_.exclusive)) {
+        RefuseUsage("--permits", "excludes --shared and --exclusive: a permit is neither");
+      }
       if (lock_.hold && cmd_) RefuseUsage("--hold", "runs no command, but there is a --");
       if (lock_.hold && !lock_.command.probe.empty()) {
         RefuseUsage("--probe", "asks whether CMD works, and --hold runs none");

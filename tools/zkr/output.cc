@@ -11,6 +11,8 @@
 #include "absl/strings/str_split.h"
 #include "nlohmann/json.hpp"
 
+#include "lib/queue/machine/node_name.h"
+
 namespace zkrecipes::zkr {
 namespace {
 
@@ -27,7 +29,11 @@ ordered_json OwnerJson(const OwnerInfo& owner) {
 }
 
 // "held" is the queue's view; only the holder knows whether it still believes in its lease.
-const char* StateText(const ContenderInfo& c) { return c.holds ? "held" : "waiting"; }
+// Of a permit that depends on the number in its node, which may not be readable: nullptr.
+const char* StateText(const ContenderInfo& c) {
+  if (IsPermit(c) && !IsRead(c) && !c.holds) return nullptr;
+  return c.holds ? "held" : "waiting";
+}
 
 // Characters that have no width, or turn the direction of writing: two names that differ would look
 // the same.
@@ -124,38 +130,62 @@ std::string Printable(absl::string_view text, std::size_t widest) {
 
 ordered_json ContenderJson(const ContenderInfo& c) {
   const auto known = [&c](const ordered_json& value) { return IsRead(c) ? value : ordered_json(); };
+  const char* const state = StateText(c);
   return {{"position", c.position},
           {"mode", ToString(c.mode)},
-          {"state", StateText(c)},
+          {"state", state == nullptr ? ordered_json() : ordered_json(state)},
           {"token", known(c.token.value())},
           {"node_czxid", known(c.node_czxid)},
           {"node", c.node},
           {"session", known(SessionText(c.session))},
           {"owner", known(OwnerJson(c.owner))},
           {"dialect", c.dialect == NameDialect::kKazoo ? "kazoo" : "curator"},
-          {"since", known(JsonTimeText(c.since))}};
+          {"since", known(JsonTimeText(c.since))},
+          {"permits", c.permits == 0 ? ordered_json() : ordered_json(c.permits)}};
 }
 
-std::string QueueText(const std::vector<ContenderInfo>& queue) {
+std::string ModeText(const ContenderInfo& c) {
+  using queue::machine::Mode;
+  const auto name = queue::machine::ParseNodeName(c.node);
+  if (name && name->mode == Mode::kPermit) return "permit";
+  if (name && name->mode == Mode::kMember) return "member";
+  return ToString(c.mode);
+}
+
+bool IsPermit(const ContenderInfo& c) { return ModeText(c) == "permit"; }
+
+std::string PermitsText(const std::vector<ContenderInfo>& queue, std::optional<int> permits) {
+  if (std::ranges::none_of(queue, IsPermit)) return "";
+  const auto held =
+      std::ranges::count_if(queue, [](const ContenderInfo& c) { return c.holds && IsPermit(c); });
+  return permits ? absl::StrCat(held, " of ", *permits, " permits held")
+                 : absl::StrCat("permits held: ", held, " of an unknown number");
+}
+
+std::string QueueText(const QueueView& view) {
+  const std::vector<ContenderInfo>& queue = *view.queue;
   std::vector<std::vector<std::string>> rows = {
       {"POS", "MODE", "STATE", "TOKEN", "OWNER", "SESSION", "SINCE", "NODE"}};
   for (const ContenderInfo& c : queue) {
     const auto known = [&c](const std::string& text) { return IsRead(c) ? text : "unknown"; };
-    rows.push_back({absl::StrCat(c.position), ToString(c.mode), StateText(c),
+    const char* const state = StateText(c);
+    rows.push_back({absl::StrCat(c.position), ModeText(c), state == nullptr ? "unknown" : state,
                     known(c.token.ToString()), known(OwnerText(c.owner)),
                     known(SessionText(c.session)), known(TimeText(c.since)), c.node});
   }
-  return FormatTable(rows);
+  const std::string permits = PermitsText(queue, view.permits);
+  return absl::StrCat(permits, permits.empty() ? "" : "\n", FormatTable(rows));
 }
 
-std::string QueueJson(const std::string& path,
-                      const std::optional<std::vector<ContenderInfo>>& queue) {
+std::string QueueJson(const QueueView& view) {
   ordered_json contenders;
-  if (queue) contenders = ordered_json::array();
-  for (const ContenderInfo& c : queue.value_or(std::vector<ContenderInfo>())) {
+  if (view.queue) contenders = ordered_json::array();
+  for (const ContenderInfo& c : view.queue.value_or(std::vector<ContenderInfo>())) {
     contenders.push_back(ContenderJson(c));
   }
-  return JsonLine({{"path", path}, {"contenders", std::move(contenders)}});
+  return JsonLine({{"path", view.path},
+                   {"permits", view.permits ? ordered_json(*view.permits) : ordered_json()},
+                   {"contenders", std::move(contenders)}});
 }
 
 std::string OnScreen(const std::string& text, std::size_t rows) {

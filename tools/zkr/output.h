@@ -24,10 +24,15 @@ namespace zkrecipes::zkr {
 // The texts that zkr prints: lines for people, and one line of JSON for programs, in which bytes
 // that are not UTF-8 are replaced. Every text ends with a newline.
 
-std::string QueueText(const std::vector<ContenderInfo>& queue);
-// nullopt: unknown, as the servers do not answer; in JSON null.
-std::string QueueJson(const std::string& path,
-                      const std::optional<std::vector<ContenderInfo>>& queue);
+// A queue, as `zkr ls` shows it.
+struct QueueView {
+  std::string path = {};
+  // nullopt: unknown, as the servers do not answer; in JSON null.
+  std::optional<std::vector<ContenderInfo>> queue = {};
+  std::optional<int> permits = {};  // of a semaphore, as the path's data name it; nullopt: unknown
+};
+std::string QueueText(const QueueView& view);  // REQUIRES: the queue is known
+std::string QueueJson(const QueueView& view);
 
 // `text` for a terminal of so many rows: its beginning, where the holders are, with the number of
 // lines that are left out.
@@ -37,6 +42,13 @@ nlohmann::ordered_json ContenderJson(const ContenderInfo& c);
 // Whether this client may read the contender's node. If not, token, session, owner and time are
 // unknown: shown as such, and as null.
 inline bool IsRead(const ContenderInfo& c) { return c.node_czxid != 0; }
+
+// "exclusive", "shared" or "leader", and for people also "permit" or "member", by its node's name.
+std::string ModeText(const ContenderInfo& c);
+bool IsPermit(const ContenderInfo& c);
+
+// "2 of 3 permits held"; "" of a queue without a permit. nullopt: their number is unknown.
+std::string PermitsText(const std::vector<ContenderInfo>& queue, std::optional<int> permits);
 
 // "id@host:pid", as far as it is known; otherwise "-". As its process wrote it: see Printable.
 std::string OwnerText(const OwnerInfo& owner);

@@ -44,8 +44,37 @@ TEST(Table, CutsWhatIsTooLong) {
 }
 
 TEST(Queue, IsUnknownWhileNoServerAnswers) {
-  EXPECT_EQ(QueueJson("/q", std::nullopt), "{\"path\":\"/q\",\"contenders\":null}\n");
-  EXPECT_EQ(QueueJson("/q", std::vector<ContenderInfo>()), "{\"path\":\"/q\",\"contenders\":[]}\n");
+  EXPECT_EQ(QueueJson({"/q"}), "{\"path\":\"/q\",\"permits\":null,\"contenders\":null}\n");
+  EXPECT_EQ(QueueJson({"/q", std::vector<ContenderInfo>()}),
+            "{\"path\":\"/q\",\"permits\":null,\"contenders\":[]}\n");
+}
+
+ContenderInfo Permit(bool holds) {
+  ContenderInfo permit{.mode = GrantMode::kShared, .holds = holds, .permits = 2};
+  permit.node_czxid = 7;
+  permit.node = "_c_1b4e28ba-2fa1-41d2-883f-0016d3cca427-permit-0000000007";
+  return permit;
+}
+
+TEST(Queue, OfASemaphoreSaysHowManyPermitsAreHeld) {
+  const std::vector<ContenderInfo> queue = {Permit(true), Permit(true), Permit(false)};
+  const std::string text = QueueText({"/q", queue, 2});
+  EXPECT_EQ(text.substr(0, text.find('\n')), "2 of 2 permits held");
+  EXPECT_NE(text.find("  permit  waiting  "), std::string::npos) << text;
+  EXPECT_NE(QueueJson({"/q", queue, 2}).find("{\"path\":\"/q\",\"permits\":2,"), std::string::npos);
+  EXPECT_EQ(PermitsText(queue, std::nullopt), "permits held: 2 of an unknown number");
+  EXPECT_EQ(PermitsText({ContenderInfo{.node = "x"}}, 2), "");
+}
+
+// Its number is in its node, and so is whether it is held.
+TEST(Queue, DoesNotKnowAPermitThatMayNotBeRead) {
+  ContenderInfo closed = Permit(false);
+  closed.node_czxid = 0;
+  closed.permits = 0;
+  EXPECT_NE(QueueText({"/q", std::vector{closed}}).find("  permit  unknown  "), std::string::npos);
+  const std::string json = QueueJson({"/q", std::vector{closed}});
+  EXPECT_NE(json.find("\"state\":null"), std::string::npos) << json;
+  EXPECT_NE(json.find("\"permits\":null}"), std::string::npos) << json;
 }
 
 TEST(Queue, KeepsItsHolderOnAScreenThatIsTooLow) {

@@ -69,6 +69,7 @@ void Complain(const absl::Status& status) {
         "use --dialect curator and zkr lock --exclusive, or --shared"},
        {"write Curator's names with NodeMarker::kLatch",
         "use --dialect curator and zkr elect without --as-lock"},
+       {"and this contender comes with ", "and --permits is "},
        {"set beside_blind", "use --beside-blind"}});
   Say(message, absl::StatusCodeToString(status.code()));
   // The library names ACL and path; how zkr is given other rights is for zkr to say.

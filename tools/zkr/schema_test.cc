@@ -76,9 +76,11 @@ ContenderInfo Known() {
 
 TEST(Schema, IsWhatCommandsPrint) {
   Schema schema;
-  EXPECT_EQ(schema.Wrong("ls", QueueJson("/q", std::vector{Known(), ContenderInfo{.node = "x"}})),
-            "");
-  EXPECT_EQ(schema.Wrong("ls", QueueJson("/q", std::nullopt)), "");
+  ContenderInfo permit = Known();
+  permit.permits = 3;
+  const std::vector queue = {Known(), permit, ContenderInfo{.node = "x"}};
+  EXPECT_EQ(schema.Wrong("ls", QueueJson({"/q", queue, 3})), "");
+  EXPECT_EQ(schema.Wrong("ls", QueueJson({"/q"})), "");
   const Sequencer sequencer = Sequencer::Parse("zkr1:exclusive:7:/a/b").value();
   EXPECT_EQ(schema.Wrong("check", CheckedText(sequencer.ToString(), true,
                                               /*json=*/true)),

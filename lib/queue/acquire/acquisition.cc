@@ -98,16 +98,17 @@ void Complete(const internal::PathQueue& queue, machine::Candidacy& candidacy) {
   }
 }
 
-// `found`: the data of a semaphore's path, which a stranger may have written.
-std::string OtherNumber(const std::string& found) {
+// Of the data of a semaphore's path, which a stranger may have written, and the contender's number.
+std::string OtherNumber(const std::string& found, const std::string& own, const std::string& node) {
   if (machine::ParsePermits(found).has_value()) {
-    return absl::StrCat("the semaphore has ", found,
-                        " permits, and this contender comes with "
-                        "another number");
+    return absl::StrCat("the semaphore has ", found, " permits, and this contender comes with ",
+                        own, "; all must come with one number: the data of the node ", node);
   }
   constexpr size_t kShown = 40;
   return absl::StrCat("the path's data, ", zk::Quoted(found.substr(0, kShown)),
-                      ", are no number of permits");
+                      ", are no number of permits; use another path or, if nothing needs these "
+                      "data, set those of the node ",
+                      node, " to ", own);
 }
 
 constexpr size_t kNamed = 3;
@@ -222,8 +223,8 @@ absl::Status EndStatus(const machine::action::Finished& finished, const std::str
       return absl::FailedPreconditionError(absl::StrCat(
           what, "another writer is queued: release the shared lease and queue behind it"));
     case machine::Outcome::kOtherNumber:
-      return absl::FailedPreconditionError(absl::StrCat(
-          what, OtherNumber(finished.what), "; its number is the data of the node ", server_path));
+      return absl::FailedPreconditionError(
+          absl::StrCat(what, OtherNumber(finished.what, finished.path, server_path)));
     case machine::Outcome::kBlind:
       return absl::FailedPreconditionError(absl::StrCat(what, Blind(finished.blind)));
     case machine::Outcome::kForeignOwner:

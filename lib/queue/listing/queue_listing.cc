@@ -13,6 +13,7 @@
 #include "lib/queue/listing/node_data.h"
 #include "lib/queue/machine/admission.h"
 #include "lib/queue/machine/node_name.h"
+#include "lib/queue/machine/permits.h"
 #include "lib/zk/seam/path.h"
 
 namespace zkrecipes::queue::listing {
@@ -87,7 +88,7 @@ std::vector<ContenderInfo> DescribeQueue(const Nodes& nodes, bool candidates) {
   std::vector<ContenderInfo> infos;
   infos.reserve(queue.size());
   std::optional<int32_t> first, first_writer;
-  size_t permits = 0;
+  size_t permits = 0, most = 1;
   size_t others = 0;  // in front, and neither permits nor members
   for (const auto& [name, node] : queue) {
     const bool member = name.mode == machine::Mode::kMember;
@@ -100,7 +101,13 @@ std::vector<ContenderInfo> DescribeQueue(const Nodes& nodes, bool candidates) {
     ContenderInfo info = Describe(*node, name, candidates);
     info.position = static_cast<int>(infos.size());
     info.holds = member || !(blocker.has_value() && *blocker < name.sequence);
-    if (permit) info.holds = others == 0 && permits < PermitsIn(node->data);
+    if (permit) {
+      const size_t number = PermitsIn(node->data);
+      info.permits = number > machine::kMostPermits ? 0 : static_cast<int>(number);
+      most = std::max(most, number);
+      // Of a node that may not be read the number is not known: those in front have the same.
+      info.holds = others == 0 && permits < (node->stat.czxid == 0 ? most : number);
+    }
     if (!member) ++(permit ? permits : others);
     infos.push_back(std::move(info));
   }

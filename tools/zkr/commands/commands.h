@@ -42,8 +42,9 @@ struct CommandFlags {
 
 struct LockFlags {
   CommandFlags command;
-  bool shared = false;     // as a reader of the read/write lock
-  bool exclusive = false;  // as its writer
+  bool shared = false;         // as a reader of the read/write lock
+  bool exclusive = false;      // as its writer
+  std::optional<int> permits;  // as one of so many, of a semaphore
   bool try_only = false;
   bool hold = false;        // without a CMD
   absl::Duration at_least;  // since its grant the lock is kept, after a CMD that succeeded

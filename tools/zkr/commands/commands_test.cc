@@ -93,6 +93,7 @@ ContenderInfo Contender(std::int64_t session, const std::string& host) {
   ContenderInfo contender;
   contender.session = session;
   contender.owner = {.id = "", .host = host, .pid = 7};
+  contender.holds = session == 1;
   return contender;
 }
 
@@ -102,6 +103,14 @@ TEST(WhyItWaits, NamesTheNextAndTheHolder) {
   EXPECT_THAT(
       WhyItWaits("/a", queue, 3),
       ::testing::StartsWith("waiting for /a: 2 in front, the next is two:7; held by one:7 since "));
+}
+
+TEST(WhyItWaits, CountsThoseWhoHoldTogether) {
+  std::vector<ContenderInfo> queue = {Contender(1, "one"), Contender(2, "two"),
+                                      Contender(3, "three")};
+  queue[1].holds = true;
+  EXPECT_THAT(WhyItWaits("/a", queue, 3), ::testing::EndsWith(", and by 1 more"));
+  EXPECT_EQ(WhyItWaits("/a", queue, 2), "");
 }
 
 TEST(WhyItWaits, SaysNothingOfOneThatIsFirstOrNotThere) {

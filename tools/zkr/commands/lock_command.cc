@@ -26,6 +26,7 @@
 #include "tools/zkr/supervisor/supervisor.h"
 #include "zkrecipes/lock.h"
 #include "zkrecipes/read_write_lock.h"
+#include "zkrecipes/semaphore.h"
 
 namespace zkrecipes::zkr::commands {
 namespace {
@@ -33,6 +34,11 @@ namespace {
 using base::BootNow;
 using base::BootTime;
 using ClientPtr = std::shared_ptr<Client>;
+
+// "lock /locks/a": for messages.
+std::string What(const LockFlags& flags) {
+  return absl::StrCat(flags.permits ? "permit of " : "lock ", flags.command.path);
+}
 
 // Waits for the lock, or tries to take it: --try.
 absl::StatusOr<Lease> Acquire(const ClientPtr& client, const LockFlags& flags,
@@ -48,6 +54,10 @@ absl::StatusOr<Lease> Acquire(const ClientPtr& client, const LockFlags& flags,
   }
   if (flags.exclusive) {
     return by(Both(client, path, options), &Both::AcquireExclusive, &Both::TryAcquireExclusive);
+  }
+  if (flags.permits) {
+    return by(Semaphore(client, path, *flags.permits, options), &Semaphore::Acquire,
+              &Semaphore::TryAcquire);
   }
   return by(Lock(client, path, options), &Lock::Acquire, &Lock::TryAcquire);
 }
@@ -84,7 +94,9 @@ absl::Status Take(const GlobalFlags& global, const LockFlags& flags, const std::
   }
   busy = IsBusy(tried.status());
   if (busy) {
-    return absl::AbortedError(absl::StrCat(path, " is locked (", tried.status().message(), ")"));
+    return absl::AbortedError(absl::StrCat(path,
+                                           flags.permits ? " has no free permit (" : " is locked (",
+                                           tried.status().message(), ")"));
   }
   if (!tried.ok()) return tried.status();
   holding.lease = *std::move(tried);
@@ -179,7 +191,7 @@ Ended HoldToTheEnd(const GlobalFlags& global, const LockFlags& flags) {
   const bool lost = lease.state() == Lease::State::kLost;
   if (lost) {
     result = {"lost", kLost, result.token};
-    Complain(absl::StrCat("the lock ", flags.command.path, " was lost"));
+    Complain(absl::StrCat("the ", What(flags), " was lost"));
     if (!Print(LostText(global.json))) result.status = kInternal;
   }
   // A loss outranks the signal: the script has to learn that it was not alone.
@@ -199,7 +211,7 @@ int RunHold(const GlobalFlags& global, const LockFlags& flags) {
 int RunLock(const GlobalFlags& global, const LockFlags& flags) {
   if (flags.hold) return RunHold(global, flags);
   return RunGuarded(
-      flags.command, "lock " + flags.command.path, /*again=*/false,
+      flags.command, What(flags), /*again=*/false,
       [&](supervisor::Supervisor& supervisor) { return LockAndRun(global, flags, supervisor); });
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <cstddef>
 #include <mutex>
 #include <system_error>
 #include <utility>
@@ -99,11 +100,13 @@ std::string WhyItWaits(const std::string& path, const std::vector<ContenderInfo>
   const auto own = std::find_if(queue.begin(), queue.end(),
                                 [&](const ContenderInfo& c) { return c.session == session; });
   // Its node is not made yet, or it is about to be granted: nothing to tell.
-  if (own == queue.end() || own == queue.begin()) return "";
+  if (own == queue.end() || own->holds) return "";
   const ContenderInfo& holder = queue.front();
+  const std::ptrdiff_t holders = std::ranges::count(queue, true, &ContenderInfo::holds);
   return absl::StrCat("waiting for ", path, ": ", own - queue.begin(), " in front, the next is ",
                       Printable(OwnerText((own - 1)->owner)), "; held by ",
-                      Printable(OwnerText(holder.owner)), " since ", TimeText(holder.since));
+                      Printable(OwnerText(holder.owner)), " since ", TimeText(holder.since),
+                      holders > 1 ? absl::StrCat(", and by ", holders - 1, " more") : "");
 }
 
 Late NoticeOfWait(const GlobalFlags& flags, std::shared_ptr<Client> client,

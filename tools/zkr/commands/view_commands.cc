@@ -22,6 +22,8 @@
 
 #include "lib/base/boot_time.h"
 #include "lib/base/mutex.h"
+#include "lib/queue/machine/permits.h"
+#include "lib/session/client/client_core.h"
 #include "tools/zkr/commands/client.h"
 #include "tools/zkr/commands/commands.h"
 #include "tools/zkr/commands/narrator.h"
@@ -55,21 +57,36 @@ int GoOn(const GlobalFlags& flags,
   return client.ok() ? status : Refuse(client.status());
 }
 
-using Queue = std::vector<ContenderInfo>;
+// The queue and, if it is a semaphore's, the number of permits: one look after the other.
+absl::StatusOr<QueueView> Look(Client& client, const std::string& path, const WaitOptions& wait) {
+  auto queue = ListContenders(client, path, wait);
+  if (!queue.ok()) return queue.status();
+  QueueView view{path, *std::move(queue)};
+  if (std::ranges::none_of(*view.queue, IsPermit)) return view;
+  const std::string node = internal::ClientAccess::Core(client)->name_space().ToServer(path);
+  const auto reply = AskServer(client, zk::Get{node}, wait);
+  if (!reply.ok()) return reply.status();
+  // Without the right to read them there are no data, and the number is unknown.
+  if (const auto number = queue::machine::ParsePermits(reply->data)) {
+    view.permits = static_cast<int>(*number);
+  }
+  return view;
+}
 
-int Show(const GlobalFlags& global, const std::string& path, const Queue& queue) {
-  if (global.json) return Print(QueueJson(path, queue)) ? kDone : kInternal;
-  if (!queue.empty()) return Print(QueueText(queue)) ? kDone : kInternal;
-  Complain(absl::StrCat("nobody holds or waits for ", path));
+int Show(const GlobalFlags& global, const QueueView& view) {
+  if (global.json) return Print(QueueJson(view)) ? kDone : kInternal;
+  if (!view.queue->empty()) return Print(QueueText(view)) ? kDone : kInternal;
+  Complain(absl::StrCat("nobody holds or waits for ", view.path));
   return kDone;
 }
 
 // On a terminal each view takes the place of the one before, and lines are cut at its edge, so that
 // the holder stays on it.
-std::string View(const GlobalFlags& global, const std::string& path, const Queue& queue) {
-  if (global.json) return QueueJson(path, queue);
-  const std::string text =
-      queue.empty() ? absl::StrCat("nobody holds or waits for ", path, "\n") : QueueText(queue);
+std::string View(const GlobalFlags& global, const QueueView& view) {
+  if (global.json) return QueueJson(view);
+  const std::string text = view.queue->empty()
+                               ? absl::StrCat("nobody holds or waits for ", view.path, "\n")
+                               : QueueText(view);
   // In a file or a pipe the views are kept apart by an empty line.
   if (isatty(STDOUT_FILENO) == 0) return text + "\n";
   winsize screen = {};
@@ -89,11 +106,11 @@ class Watcher {
     const supervisor::LossWatch cancelled(cancel);
     for (pollfd fds[] = {{cancelled.fd(), POLLIN, 0}, {STDOUT_FILENO, 0, 0}};
          fds[0].revents == 0 && fds[1].revents == 0; poll(fds, 2, 1000)) {
-      const auto queue = Ask(cancel);
+      const auto view = Ask(cancel);
       // The signal came while the servers were asked.
-      if (absl::IsCancelled(queue.status())) break;
-      if (!queue.ok()) return Refuse(queue.status());
-      const int error = Show(View(global_, path_, *queue));
+      if (absl::IsCancelled(view.status())) break;
+      if (!view.ok()) return Refuse(view.status());
+      const int error = Show(View(global_, *view));
       if (error == EPIPE) break;
       if (error != 0) return CannotPrint(error);
     }
@@ -101,24 +118,24 @@ class Watcher {
   }
 
  private:
-  absl::StatusOr<Queue> Ask(const std::stop_token& cancel) {
+  absl::StatusOr<QueueView> Ask(const std::stop_token& cancel) {
     const absl::Time since = absl::Now();
     const base::BootTime begin = base::BootNow();
     const absl::Duration patience = patience_;
-    auto queue = ListContenders(client_, path_, {patience, cancel});
-    const auto code = queue.status().code();
+    auto view = Look(client_, path_, {patience, cancel});
+    const auto code = view.status().code();
     const bool silent =
         code == absl::StatusCode::kDeadlineExceeded || code == absl::StatusCode::kUnavailable;
     // A long queue takes its time; an outage makes nothing slower that comes after it.
     patience_ = std::max(absl::Seconds(1), 2 * (base::BootNow() - begin));
-    if (!silent) return queue;
+    if (!silent) return view;
     TellSilence(since);
-    queue = ListContenders(client_, path_, {absl::InfiniteDuration(), cancel});
-    if (queue.ok() && !global_.quiet) Complain("the servers answer again");
+    view = Look(client_, path_, {absl::InfiniteDuration(), cancel});
+    if (view.ok() && !global_.quiet) Complain("the servers answer again");
     last_.clear();  // so that the view is seen to be new
     // Where it is slow all the time, that is told at most a few times.
     patience_ = std::min(2 * patience, absl::Minutes(1));
-    return queue;
+    return view;
   }
 
   // What is shown may not be true any more.
@@ -127,7 +144,7 @@ class Watcher {
       Complain(absl::StrCat("no server answers since ", TimeText(since),
                             ": the queue is unknown from then on"));
     }
-    if (global_.json) Write(QueueJson(path_, std::nullopt));
+    if (global_.json) Write(QueueJson({path_}));
   }
 
   // A busy queue that looks the same is not printed again.
@@ -244,8 +261,8 @@ int RunLs(const GlobalFlags& global, const LsFlags& flags) {
   const Late teller(global, [&global](const std::stop_token&) {
     Complain(absl::StrCat("waiting for an answer of ", global.servers));
   });
-  const auto queue = ListContenders(**client, flags.path, {global.session_timeout});
-  return queue.ok() ? Show(global, flags.path, *queue) : Refuse(queue.status());
+  const auto view = Look(**client, flags.path, {global.session_timeout});
+  return view.ok() ? Show(global, *view) : Refuse(view.status());
 }
 
 int RunObserve(const GlobalFlags& flags, const std::string& path) {

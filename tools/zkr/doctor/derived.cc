@@ -6,6 +6,7 @@
 #include <iterator>
 #include <set>
 
+#include "lib/queue/machine/permits.h"
 #include "lib/session/client/client_options.h"
 #include "lib/session/machine/beat_pace.h"
 #include "tools/zkr/output.h"
@@ -101,6 +102,12 @@ Queue QueueIn(const Facts& facts) {
     (c.holds ? queue.holders : queue.waiters).push_back(c);
   }
   return queue;
+}
+
+std::optional<int> PermitsOf(const Facts& facts) {
+  if (!facts.path || std::ranges::none_of(facts.contenders, IsPermit)) return std::nullopt;
+  const auto number = queue::machine::ParsePermits(facts.path->data);
+  return number ? std::optional(static_cast<int>(*number)) : std::nullopt;
 }
 
 bool CanBeBroken(const Facts& facts, const ContenderInfo& contender) {

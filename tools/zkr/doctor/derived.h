@@ -80,6 +80,9 @@ struct Queue {
 };
 Queue QueueIn(const Facts& facts);
 
+// The number of permits that the path's data name, if its queue is a semaphore's.
+std::optional<int> PermitsOf(const Facts& facts);
+
 // Whether `zkr break` takes its token: it is known, and no other contender's.
 bool CanBeBroken(const Facts& facts, const ContenderInfo& contender);
 

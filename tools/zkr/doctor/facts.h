@@ -67,6 +67,7 @@ struct PathFacts {
   bool listed = false;  // false: this client may not list its children
   // nullopt: this client may not read it.
   std::optional<zk::Stat> stat = {};
+  std::string data = {};  // empty also if it may not be read
   std::optional<Acl> acl = {};
   // By name. Of contenders the first kMostAcls in the queue: they are read one by one.
   std::map<std::string, std::optional<Acl>> children = {};

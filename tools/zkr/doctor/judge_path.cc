@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "lib/queue/machine/node_name.h"
+#include "lib/queue/machine/permits.h"
 #include "lib/session/epoch_record.h"
 #include "tools/zkr/commands/client.h"
 #include "tools/zkr/doctor/derived.h"
@@ -75,6 +76,37 @@ void JudgeOrphans(const Facts& facts, const PathFacts& path, Findings& found) {
   }
 }
 
+const char* Held(const ContenderInfo& c) { return IsPermit(c) ? "its permit" : "the lock"; }
+
+// A contender whose number is not the path's is refused, but those that hold stay.
+void JudgePermits(const Facts& facts, const PathFacts& path, Findings& found) {
+  // Empty: the next contender writes its own.
+  if (std::ranges::none_of(facts.contenders, IsPermit) || path.data.empty()) return;
+  const std::optional<int> number = PermitsOf(facts);
+  if (!number) {
+    found.push_back(
+        {kCertain, "permits-no-number", path.path,
+         absl::StrCat("its data, \"", Printable(path.data, 40),
+                      "\", are no number of permits from 1 to ", queue::machine::kMostPermits,
+                      ": those that hold go on, all others are refused"),
+         "set its data to the number that its contenders come with (zkr ls --json)"});
+    return;
+  }
+  Names others;
+  for (const ContenderInfo& c : facts.contenders) {
+    if (c.permits == 0 || c.permits == *number) continue;
+    others.push_back(absl::StrCat(c.node, " (", c.permits, ")"));
+  }
+  if (others.empty()) return;
+  found.push_back(
+      {kLikely, "permits-differ", path.path,
+       absl::StrCat("its data name ", *number, " permits, and ", NameSome(others),
+                    " came with another number: that holds from before a change, or is about to be"
+                    " refused; as many hold meanwhile as the larger number allows"),
+       absl::StrCat("give all contenders the same number (zkr lock --permits ", *number,
+                    "), or set the path's data; those that hold keep theirs to their end")});
+}
+
 // The owner wrote its host and pid itself: a hint, no proof.
 void JudgeProcesses(const Facts& facts, const PathFacts& path, Findings& found) {
   Names gone;
@@ -90,7 +122,7 @@ void JudgeProcesses(const Facts& facts, const PathFacts& path, Findings& found) 
          absl::StrCat("the holder names process ", pid, ", and ",
                       itself ? "that process" : absl::StrCat("its command, ", command->pid, ","),
                       " of this machine (", Printable((itself ? owner : command)->name),
-                      ") is stopped: it does no work, and the lock is not free before ",
+                      ") is stopped: it does no work, and ", Held(c), " is not free before ",
                       itself ? "its session ends" : "it goes on",
                       "; a process of a container may have the same number"),
          absl::StrCat("kill -CONT ", pid, " lets it go on; kill -TERM ", pid, "; kill -CONT ", pid,
@@ -120,8 +152,9 @@ void JudgeSilence(const Facts& facts, const PathFacts& path, Findings& found) {
         {kLikely, "holder-silent", path.path,
          absl::StrCat("the session of the holder ", Printable(OwnerText(c.owner)), " ", since,
                       ": its process hangs, is stopped or cut off, or just changes servers"),
-         "look at that process, and ask again; if it stays silent, its session ends with its"
-         " timeout, and the lock is free"});
+         absl::StrCat("look at that process, and ask again; if it stays silent, its session ends"
+                      " with its timeout, and ",
+                      Held(c), " is free")});
   }
 }
 
@@ -215,6 +248,7 @@ void JudgeQueue(const Facts& facts, const PathFacts& path, Findings& found) {
   }
   JudgeNumbers(path, found);
   JudgeOrphans(facts, path, found);
+  JudgePermits(facts, path, found);
   JudgeProcesses(facts, path, found);
   JudgeSilence(facts, path, found);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -95,6 +96,49 @@ TEST(JudgeQueue, FindsWhatIsWrongWithAQueue) {
       {"half of them", {}, Numbered(After(1 << 30, 2))},
       {"numbers that may not be read", {}, Numbered(std::nullopt)},
   });
+}
+
+// Three permits, of which one is held by a process that is here.
+Change Semaphore(const std::string& data) {
+  return [=](Facts& f) {
+    f.path->data = data;
+    f.contenders.clear();
+    for (int i = 0; i < 4; ++i) {
+      const std::string guid = absl::StrCat("_c_", i, "b4e28ba-2fa1-41d2-883f-0016d3cca427");
+      f.contenders.push_back(Contending(i, absl::StrCat(guid, "-permit-000000000", i), 7 + i));
+      f.contenders[i].holds = i < 3;
+      f.contenders[i].mode = GrantMode::kShared;
+      f.contenders[i].permits = 3;
+    }
+  };
+}
+Change CameWith(int permits) {
+  return [=](Facts& f) { f.contenders[1].permits = permits; };
+}
+
+TEST(JudgeQueue, FindsWhatIsWrongWithASemaphore) {
+  Try({
+      {"three that hold at once", {}, Semaphore("3")},
+      {"one that is stopped", {"holder-stopped /q"}, Semaphore("3"), Owned("db7", 4711, 'T')},
+      {"one that came with another number", {"permits-differ /q"}, Semaphore("3"), CameWith(4)},
+      {"one whose node may not be read", {}, Semaphore("3"), CameWith(0)},
+      {"a number that was changed", {"permits-differ /q"}, Semaphore("2")},
+      {"data that are no number", {"permits-no-number /q"}, Semaphore("3\n")},
+      {"none that holds, and no number yet", {}, Semaphore("")},
+      {"a lock whose path has data", {}, [](Facts& f) { f.path->data = "config"; }},
+  });
+}
+
+TEST(JudgeQueue, SaysWhatToDoAboutTheNumber) {
+  Facts facts = Healthy();
+  Semaphore("5")(facts);
+  const Finding differ = Diagnose(facts).at(0);
+  EXPECT_STREQ(differ.sure, kLikely);
+  EXPECT_THAT(differ.seen, ::testing::AllOf(::testing::HasSubstr("name 5 permits"),
+                                            ::testing::HasSubstr("-permit-0000000000 (3)")));
+  EXPECT_THAT(differ.todo, ::testing::HasSubstr("--permits 5"));
+  Semaphore("x\x1b")(facts);
+  EXPECT_THAT(Diagnose(facts).at(0).seen, ::testing::HasSubstr("\"x\\x1b\""));
 }
 
 TEST(JudgeQueue, SendsNobodyToACommandThatRefusesATokenOfSeveral) {

@@ -40,6 +40,7 @@ absl::Status ReadNode(Client& client, const std::string& node, PathFacts& path) 
   if (!reply.ok()) return reply.status();
   path.exists = reply->code != zk::Code::kNoNode;
   if (reply->code == zk::Code::kOk) path.stat = reply->stat;
+  if (reply->code == zk::Code::kOk) path.data = reply->data;
   return ReadAcl(client, node, path.acl);
 }
 

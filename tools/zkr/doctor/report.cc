@@ -83,6 +83,8 @@ std::string PathText(const Facts& facts, const PathFacts& path) {
   if (path.listed) {
     const std::size_t count = facts.contenders.size();
     absl::StrAppend(&text, count, count == 1 ? " contender" : " contenders");
+    const std::string permits = PermitsText(facts.contenders, PermitsOf(facts));
+    absl::StrAppend(&text, permits.empty() ? "" : ", ", permits);
     // The report must not look complete.
     if (count > kMostAcls) absl::StrAppend(&text, "; ACLs of all but ", kMostAcls, " unknown");
   }
@@ -102,7 +104,7 @@ constexpr std::size_t kMostHolders = 5;  // readers hold together
 std::string WhoSince(const Facts& facts, const ContenderInfo& c) {
   // ListContenders leaves all this out where the node may not be read.
   if (!IsRead(c)) return "unknown, in the queue since an unknown time";
-  const std::string text = absl::StrCat(Printable(OwnerText(c.owner)), " (", ToString(c.mode),
+  const std::string text = absl::StrCat(Printable(OwnerText(c.owner)), " (", ModeText(c),
                                         "), in the queue since ", TimeText(c.since));
   const absl::Duration ago = absl::Trunc(facts.now - c.since, absl::Seconds(1));
   // The servers' clock may be ahead of this machine's: no negative age is shown.
@@ -152,7 +154,8 @@ std::string ProcessText(const Facts& facts, const ContenderInfo& c) {
 
 std::string HolderText(const Facts& facts, const ContenderInfo& c) {
   const std::string token = !IsRead(c) ? "unknown" : c.token.ToString();
-  return Paragraph("lock", "held by ", WhoSince(facts, c), "; token ", token) +
+  return Paragraph(IsPermit(c) ? "permit" : "lock", "held by ", WhoSince(facts, c), "; token ",
+                   token) +
          Paragraph("", LifeText(facts, c), ProcessText(facts, c));
 }
 
@@ -174,11 +177,13 @@ std::string LockText(const Facts& facts) {
   if (!CanBeBroken(facts, first)) return text;
   text +=
       Paragraph("to break", "zkr break ", facts.path->path, " --token ", first.token.ToString());
-  return text + Paragraph("",
-                          "deletes that node and nothing else, and the next is granted the lock; "
-                          "the process behind it is not ended: it is told that its lease is "
-                          "lost, which it may notice late, or never if it hangs. Stop it "
-                          "first, or see to it that what the lock guards checks tokens");
+  return text + Paragraph("", "deletes that node and nothing else, and the next is granted ",
+                          IsPermit(first) ? "a permit" : "the lock",
+                          "; the process behind it is not ended: it is told that its lease is "
+                          "lost, which it may notice late, or never if it hangs. Stop it first",
+                          IsPermit(first)
+                              ? ": no token keeps it out while others hold theirs"
+                              : ", or see to it that what the lock guards checks tokens");
 }
 
 }  // namespace
@@ -281,6 +286,7 @@ ordered_json PathJson(const Facts& facts, const PathFacts& path) {
   return {{"path", path.path},
           {"exists", path.exists},
           {"contenders", path.listed ? ordered_json(facts.contenders.size()) : ordered_json()},
+          {"permits", OrNull(PermitsOf(facts))},
           {"numbers_used", OrNull(used)}};
 }
 
