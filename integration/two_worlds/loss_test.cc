@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lost connections, replies, sessions and nodes, of locks and elections, in every world.
+// Lost connections, replies, sessions and nodes, of locks, elections and semaphores of one permit,
+// in every world.
 
 #include <algorithm>
 #include <functional>

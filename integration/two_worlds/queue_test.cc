@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The queue of a lock or an election while nothing goes wrong, and that of a lock with a lock
-// delay, in every world.
+// The queue of a lock, an election or a semaphore of one permit while nothing goes wrong, and that
+// of a lock with a lock delay, in every world.
 
 #include <array>
 #include <future>
@@ -71,7 +71,8 @@ TEST_P(QueueInAWorld, ASequencerIsCheckedAgainstTheQuorum) {
   sequencer.token = FencingToken(sequencer.token.value() + 1);
   EXPECT_FALSE(check(sequencer));
   sequencer = lease.sequencer();
-  sequencer.mode = GrantMode::kShared;
+  const bool shared = sequencer.mode == GrantMode::kShared;
+  sequencer.mode = shared ? GrantMode::kExclusive : GrantMode::kShared;
   EXPECT_FALSE(check(sequencer));
   sequencer = lease.sequencer();
   EXPECT_EQ(std::move(lease).Release(), absl::OkStatus());

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "zkrecipes/leader_election.h"
+#include "zkrecipes/semaphore.h"
 
 namespace zkrecipes::integration {
 
@@ -42,17 +43,34 @@ Pending WorldTest::Queued(Pending pending, size_t place) {
 }
 
 Pending RecipeTest::Ask(const std::shared_ptr<Client>& client, WaitOptions wait) {
-  if (GetParam() == Recipe::kLock) return WorldTest::Ask(client, std::move(wait));
-  return Pending(LeaderElection(client, path()), std::move(wait));
+  switch (GetParam()) {
+    case Recipe::kLock:
+      break;
+    case Recipe::kElection:
+      return Pending(LeaderElection(client, path()), std::move(wait));
+    case Recipe::kSemaphore:
+      return Pending([&](Pending::Done done) {
+        Semaphore(client, path(), 1).AcquireAsync(std::move(wait), std::move(done));
+      });
+  }
+  return WorldTest::Ask(client, std::move(wait));
 }
 
 absl::StatusOr<Lease> RecipeTest::Try(const std::shared_ptr<Client>& client) {
-  if (GetParam() == Recipe::kLock) return Lock(client, path()).TryAcquire();
-  return LeaderElection(client, path()).TryCampaign();
+  switch (GetParam()) {
+    case Recipe::kLock:
+      break;
+    case Recipe::kElection:
+      return LeaderElection(client, path()).TryCampaign();
+    case Recipe::kSemaphore:
+      return Semaphore(client, path(), 1).TryAcquire();
+  }
+  return Lock(client, path()).TryAcquire();
 }
 
 std::string NameOf(const ::testing::TestParamInfo<Recipe>& test) {
-  return test.param == Recipe::kLock ? "Lock" : "Election";
+  constexpr const char* kNames[] = {"Lock", "Election", "Semaphore"};
+  return kNames[static_cast<size_t>(test.param)];
 }
 
 std::vector<std::string> WorldTest::Queue() {

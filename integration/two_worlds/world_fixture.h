@@ -104,8 +104,8 @@ class WorldTest : public ::testing::Test {
   std::shared_ptr<Client> client_;
 };
 
-// Suites that hold for each recipe whose leases exclude each other.
-enum class Recipe { kLock, kElection };
+// Suites that hold for each recipe whose leases exclude each other; a semaphore's with one permit do.
+enum class Recipe { kLock, kElection, kSemaphore };
 class RecipeTest : public WorldTest, public ::testing::WithParamInterface<Recipe> {
  protected:
   using WorldTest::WorldTest;
@@ -113,7 +113,8 @@ class RecipeTest : public WorldTest, public ::testing::WithParamInterface<Recipe
   Pending Ask(const std::shared_ptr<Client>& client, WaitOptions wait = {}) override;
   absl::StatusOr<Lease> Try(const std::shared_ptr<Client>& client);
 };
-inline const auto kRecipes = ::testing::Values(Recipe::kLock, Recipe::kElection);
+inline const auto kRecipes =
+    ::testing::Values(Recipe::kLock, Recipe::kElection, Recipe::kSemaphore);
 std::string NameOf(const ::testing::TestParamInfo<Recipe>& test);
 
 // The ten digits at the end of a node's name.
