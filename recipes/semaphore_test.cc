@@ -14,7 +14,7 @@
 #include "absl/status/status.h"
 #include "gmock/gmock.h"
 
-#include "recipes/lock_fixture.h"
+#include "recipes/semaphore_fixture.h"
 #include "zkrecipes/contenders.h"
 #include "zkrecipes/testing/in_memory_ensemble.h"
 
@@ -22,47 +22,6 @@ namespace zkrecipes::testing::memory {
 namespace {
 
 using ::testing::HasSubstr;
-
-// A process with a client and at most one permit.
-struct PermitUser : LockUser {
-  bool waits = false;
-
-  void Acquire(int permits, WaitOptions wait = {}) {
-    waits = true;
-    result.reset();
-    Semaphore(client, kPath, permits, lock_options)
-        .AcquireAsync(std::move(wait), [this](absl::StatusOr<Lease> lease) {
-          ++answers;
-          waits = false;
-          result.emplace(std::move(lease));
-        });
-  }
-  bool believes() const { return result && result->ok() && (*result)->believed(); }
-};
-
-class SemaphoreTest : public LockInMemoryTest {
- protected:
-  std::unique_ptr<PermitUser> Start() {
-    auto user = std::make_unique<PermitUser>();
-    memory::Start(simulation_, *user);
-    return user;
-  }
-  std::unique_ptr<PermitUser> StartWaiter(int permits = 2) {
-    auto user = Start();
-    Acquire(*user, permits);
-    return user;
-  }
-  void Acquire(PermitUser& user, int permits = 2) {
-    user.Acquire(permits);
-    simulation_.RunUntilIdle();
-  }
-  std::vector<std::unique_ptr<PermitUser>> StartWaiters(size_t count) {
-    std::vector<std::unique_ptr<PermitUser>> users;
-    while (users.size() < count) users.push_back(StartWaiter());
-    return users;
-  }
-  std::string DataOfPath() { return model().committed().Find(kPath)->data; }
-};
 
 TEST_F(SemaphoreTest, GrantsAsManyPermitsAsThereAre) {
   auto users = StartWaiters(4);

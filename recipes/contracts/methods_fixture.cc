@@ -69,6 +69,7 @@ void TakeLock(Scene& s) { Keep(s, s.lock().Acquire(s.wait)); }
 void TakeShared(Scene& s) { Keep(s, s.read_write_lock().AcquireShared(s.wait)); }
 void TakeExclusive(Scene& s) { Keep(s, s.read_write_lock().AcquireExclusive(s.wait)); }
 void TakeLeadership(Scene& s) { Keep(s, s.election().Campaign(s.wait)); }
+void TakePermit(Scene& s) { Keep(s, s.semaphore().Acquire(s.wait)); }
 void TakeHold(Scene& s) {
   absl::StatusOr<RecursiveLease> hold = s.recursive->Acquire(s.owner, s.wait);
   if (hold.ok()) s.hold = *std::move(hold);
@@ -242,6 +243,14 @@ std::vector<Method> Methods() {
        }),
        TakeExclusive},
 
+      {"Semaphore::Acquire", acquire, Returns([](S s) { return s.semaphore().Acquire(s.wait); })},
+      {"Semaphore::TryAcquire", attempt,
+       Returns([](S s) { return s.semaphore().TryAcquire(s.wait); })},
+      {"Semaphore::AcquireAsync", acquire,
+       CallsBack([](S s, auto done) { s.semaphore().AcquireAsync(s.wait, std::move(done)); })},
+      {"Semaphore::CoAcquire", acquire,
+       Awaits([](S s) { return s.semaphore().CoAcquire(s.wait.timeout, s.wait.cancel); })},
+
       {"LeaderElection::Campaign", acquire,
        Returns([](S s) { return s.election().Campaign(s.wait); })},
       {"LeaderElection::TryCampaign", attempt,
@@ -271,6 +280,13 @@ std::vector<Method> Methods() {
       Endless({"LeaderElection::RunWhileLeading", run, Returns([](S s) {
                  return s.election().RunWhileLeading(s.wait.cancel, Work, Once());
                })}),
+
+      {"Lease::Verify (a permit)", verify, Returns([](S s) { return s.lease->Verify(s.wait); }),
+       TakePermit},
+      {"Lease::Release (a permit)", release,
+       Returns([](S s) { return std::move(*s.lease).Release(s.wait); }), TakePermit},
+      {"GuardedWrite (a permit)", write,
+       Returns([](S s) { return GuardedWrite(*s.lease, OpsOf(s), s.wait); }), TakePermit},
 
       {"Lease::Verify", verify, Returns([](S s) { return s.lease->Verify(s.wait); }), TakeLock},
       {"Lease::Release", release, Returns([](S s) { return std::move(*s.lease).Release(s.wait); }),

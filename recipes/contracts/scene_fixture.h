@@ -18,6 +18,7 @@
 #include "zkrecipes/lock.h"
 #include "zkrecipes/read_write_lock.h"
 #include "zkrecipes/recursive_lock.h"
+#include "zkrecipes/semaphore.h"
 #include "zkrecipes/testing/in_memory_ensemble.h"
 
 namespace zkrecipes::testing {
@@ -39,6 +40,7 @@ struct Scene {
   WaitOptions wait{absl::Seconds(5), stop.get_token()};
   Candidate candidate;
   std::string owner = "task";
+  int permits = 1;
   std::string text = "garbage";         // to be parsed
   std::string servers = "127.0.0.1:1";  // of a client that is no client of the ensemble
   std::optional<Lease> lease;           // as the method asks for
@@ -53,6 +55,7 @@ struct Scene {
 
   Lock lock() { return {client, path}; }
   ReadWriteLock read_write_lock() { return {client, path}; }
+  Semaphore semaphore() { return {client, path, permits}; }
   LeaderElection election() { return {client, path, candidate}; }
 };
 

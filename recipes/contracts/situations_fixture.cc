@@ -85,6 +85,13 @@ std::vector<Situation> Situations() {
            s.candidate = {"two\nlines", std::string(65 * 1024, 'x')};
          }),
       If("TheOwnerIsEmpty", "RecursiveLock::Acquire", kInvalidArgument, [](S s) { s.owner = ""; }),
+      If("TheNumberOfPermitsIsBad", "Semaphore::Acquire", kInvalidArgument,
+         [](S s) { s.permits = 0; }),
+      If("ThePathHasAnotherNumberOfPermits", "Semaphore::TryAcquire", kFailedPrecondition,
+         [](S s) {
+           s.ensemble.Create("/semaphores");
+           s.ensemble.Create(s.path = "/semaphores/q", "3");
+         }),
       If("TheServersAreBad", "Client::Create", kInvalidArgument,
          [](S s) { s.servers = s.options.servers = ":"; }),
       If("TheLeaseIsOfAnotherPathAndClient", "ReadWriteLock::Upgrade", kInvalidArgument,
@@ -184,6 +191,15 @@ std::vector<Situation> Situations() {
       {.name = "ItsNodesMayNotBeWritten",
        .example = {"LeaderElection::Proclaim", kPermissionDenied},
        .before_connecting = [](S s) { s.options.acl = {{kRead | kCreate | kDelete}}; }},
+      If("ItsPathMayNotBeWritten", "Semaphore::Acquire", kPermissionDenied,
+         [](S s) {
+           auto owner = *s.ensemble.Connect(
+               {.digest_credentials = {"owner:secret"}, .acl = {{kRead | kCreate | kDelete}}});
+           s.path = "/read-only/q";
+           s.recursive.emplace(s.client, s.path);
+           (void)*Lock(owner, s.path).Acquire();  // makes it, without a number
+           s.clients.push_back(std::move(owner));
+         }),
       If("ItsNodesMayNotBeRead", "CheckSequencer", kPermissionDenied,
          [](S s) {
            s.path = "/open";

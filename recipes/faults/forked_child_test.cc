@@ -21,6 +21,7 @@
 #include "zkrecipes/leader_election.h"
 #include "zkrecipes/lock.h"
 #include "zkrecipes/read_write_lock.h"
+#include "zkrecipes/semaphore.h"
 #include "zkrecipes/std_adapters.h"
 #include "zkrecipes/testing/in_memory_ensemble.h"
 
@@ -117,6 +118,25 @@ TEST_F(ForkedChildTest, CannotUpgradeOrDowngrade) {
                                              StatusCode::kFailedPrecondition;
                         }),
             0);
+}
+
+TEST_F(ForkedChildTest, HasNoPermitAndGetsNone) {
+  const Semaphore semaphore(client_, "/semaphore", 2);
+  Lease permit = *semaphore.Acquire();
+  EXPECT_EQ(WrongBeside(permit,
+                        [&] {
+                          bool told = false;
+                          semaphore.AcquireAsync({}, [&](const absl::StatusOr<Lease>& lease) {
+                            told = lease.status().code() == StatusCode::kFailedPrecondition;
+                          });
+                          return told && !permit.believed() &&
+                                 semaphore.TryAcquire().status().code() ==
+                                     StatusCode::kFailedPrecondition &&
+                                 std::move(permit).Release().code() ==
+                                     StatusCode::kFailedPrecondition;
+                        }),
+            0);
+  EXPECT_TRUE(permit.believed());
 }
 
 TEST_F(ForkedChildTest, FindsNoLeaseInAnAdapter) {
