@@ -42,7 +42,9 @@ using LockOptions = AcquireOptions;
 //   DeadlineExceeded,   gave up in time: the lock is not held. The node in the queue is deleted in
 //   Unavailable,        the background, until that is confirmed or its session has expired.
 //   Cancelled           Unavailable: at the deadline there was no connection; the message says for
-//                       how long, and what the servers did. DeadlineExceeded: there was one; the
+//                       how long, and what the servers did; or the contender was first in the queue
+//                       for two session timeouts, whatever the deadline, and its session was not
+//                       proven alive (docs/lease.md). DeadlineExceeded: there was a connection; the
 //                       message says how many contenders were in front, who holds the lock (id,
 //                       host, pid) and since when that process queues, as queried up to one second
 //                       before the deadline; or that this contender was first, but its session was

@@ -29,8 +29,8 @@ inline bool OtherThreadsSleep() {
 }
 
 // fork(), once every other thread of the process sleeps. A child inherits the locks of threads that
-// run, and the allocator of AddressSanitizer (clang 14, gcc 12) does not free its own there: a
-// child that then allocates hangs for ever. glibc's allocator does free them.
+// run. AddressSanitizer's allocator (clang 14, gcc 12) and the deadlock detector in absl::Mutex do
+// not free theirs there, so a child that allocates or takes a Mutex may hang for ever.
 inline pid_t ForkWhileOthersSleep() {
   const BootTime end = BootNow() + absl::Seconds(20);
   while (!OtherThreadsSleep() && BootNow() < end) std::this_thread::yield();

@@ -195,5 +195,32 @@ TEST_F(GrantedLessTest, AHeldLeaseEndsAtItsDeadlineAndTheNextIsRefused) {
   EXPECT_EQ(user.code(), kRefused) << user.result->status();
 }
 
+// A proof takes 0.3 T after each new connection. Its user has all the time in the world, and others
+// wait behind it.
+TEST_F(UnprovableTest, ThatLosesItsConnectionAgainAndAgainLeavesTheHeadOfTheQueue) {
+  const auto flaps = Connect({});
+  const auto steady = Connect({});
+  std::optional<absl::Status> of_flaps, of_steady;
+  const auto acquire = [](const auto& client, std::optional<absl::Status>& answer) {
+    Lock(client, "/q").AcquireAsync({}, [&answer](auto lease) { answer = lease.status(); });
+  };
+  ensemble_.Advance(absl::Minutes(1));
+  const absl::Duration before = ensemble_.Elapsed();
+  for (int i = 0; i < 30 && !of_flaps.has_value(); ++i) {
+    ensemble_.Disconnect(*flaps);
+    ensemble_.Reconnect(*flaps);
+    ensemble_.Advance(absl::Seconds(2));
+    if (i == 0) acquire(flaps, of_flaps);
+    ensemble_.RunUntilIdle();
+    if (i == 0) acquire(steady, of_steady);
+  }
+  ASSERT_TRUE(of_flaps.has_value());
+  EXPECT_TRUE(absl::IsUnavailable(*of_flaps)) << *of_flaps;
+  EXPECT_THAT(of_flaps->message(), HasSubstr("first in the queue for 20s"));
+  EXPECT_LT(ensemble_.Elapsed() - before, absl::Seconds(27));
+  EXPECT_TRUE(ensemble_.AdvanceUntil([&] { return of_steady.has_value(); }, absl::Seconds(5)));
+  EXPECT_EQ(of_steady, absl::OkStatus());
+}
+
 }  // namespace
 }  // namespace zkrecipes::testing::memory

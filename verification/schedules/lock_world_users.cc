@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 #include "lib/queue/lease/lease_state.h"
@@ -214,6 +215,8 @@ void LockWorld::CheckError(size_t slot, const Bid& bid, const absl::Status& stat
       (tenant_.has_denied() && absl::IsPermissionDenied(status)) ||
       ((options_.next_sequence != 0 || options_.servers.throttled_of > 0) &&
        absl::IsResourceExhausted(status)) ||
+      (everyday_ == nullptr && absl::IsUnavailable(status) &&
+       absl::StrContains(status.message(), "not proven alive")) ||
       MayNotGoUpOrDown(bid, status);
   if (!explained) {
     Break("unexpected answer", absl::StrCat("slot ", slot, ": ", status.ToString()));

@@ -136,7 +136,6 @@ std::shared_ptr<Acquisition> Acquisition::Begin(Queue queue, machine::Candidacy 
                                                 const WaitOptions& wait, call::Done<Answer> done) {
   Complete(*queue, candidacy);
   const auto self = std::make_shared<Acquisition>(std::move(queue), wait, std::move(done));
-  // Of at most 1,032 bytes with its counts: for more glibc goes a longer way (`cost`).
   auto runner = std::make_shared<ContenderRunner>(self, std::move(candidacy));
   self->runner_ = runner;
   self->core()->Post(
@@ -168,6 +167,15 @@ absl::Status Acquisition::GivenUp(bool cancelled) {
   return absl::Status(
       cut_off ? absl::StatusCode::kUnavailable : absl::StatusCode::kDeadlineExceeded,
       absl::StrCat(what, "not granted within ", absl::FormatDuration(timeout()), why, kGoesOn));
+}
+
+void Acquisition::LeaveUnproven(absl::Duration limit) {
+  const bool answered = !Settle(absl::UnavailableError(absl::StrCat(
+      "acquire ", path(), ": first in the queue for ", absl::FormatDuration(limit),
+      ", but the session was not proven alive: its servers' answers take more than about a tenth "
+      "of the session timeout, or its connection breaks too often (docs/lease.md)")));
+  if (answered) return;
+  if (const auto runner = runner_.lock()) runner->Leave(nullptr);
 }
 
 std::string Acquisition::WaitedFor() const {

@@ -50,6 +50,8 @@ class Acquisition : public call::Call<Answer>, public internal::LeaseFollower {
   void KnowBusy(listing::Rivals rivals);
   // Whether a try that is first in the queue waits for a lock delay: meanwhile it is busy.
   void set_delayed(bool delayed) { delayed_.store(delayed, std::memory_order_relaxed); }
+  // Gives the call up: its contender was first for so long, and its session was not proven.
+  void LeaveUnproven(absl::Duration limit);
 
   const Queue& queue() const { return queue_; }
   const std::string& path() const { return queue_->path; }

@@ -16,6 +16,9 @@ using State = machine::Contender::State;
 // timeout, so that few of the waits that are granted ask in vain.
 constexpr int kAheadFraction = 5;
 constexpr absl::Duration kLongestAhead = absl::Seconds(1);
+// How long a contender may be first in the queue and not proven: with answers that are quick enough
+// a proof takes a fraction of one timeout.
+constexpr int kTimeoutsForAProof = 2;
 
 bool IsFirst(State state) {
   return state == State::kReading || state == State::kDelaying || state == State::kMarking ||
@@ -50,8 +53,27 @@ void Wait::StartLastTimer() {
   });
 }
 
+// Others wait behind it, however patient its own user is. A connection that breaks again and again
+// does not put it off.
+void Wait::LimitProof(absl::Duration pause) {
+  proof_timer_ = core().reactor()->CallAt(core().Now() + pause, [this, weak = owner_] {
+    const auto alive = weak.lock();
+    if (alive == nullptr) return;
+    proof_timer_ = 0;
+    const State state = contender_.state();
+    const absl::Duration timeout = session_->timeout();
+    if (state == State::kProving) {
+      acquisition_.LeaveUnproven(kTimeoutsForAProof * timeout);
+    } else if (state == State::kListing) {  // it may still be first
+      LimitProof(timeout / 2);
+    }
+  });
+}
+
 void Wait::End() {
-  if (timer_ != 0) core().reactor()->Cancel(std::exchange(timer_, 0));
+  for (zk::Reactor::TimerId* timer : {&timer_, &proof_timer_}) {
+    if (*timer != 0) core().reactor()->Cancel(std::exchange(*timer, 0));
+  }
 }
 
 // The nearness begins anew with each wait: behind another predecessor the old checks say nothing.
@@ -61,6 +83,9 @@ void Wait::Update(State before) {
   const bool begins_to_wait =
       contender_.state() == State::kWatching && before != contender_.state();
   if (begins_to_wait) nearness_ = machine::Nearness(in_front);
+  if (contender_.state() == State::kProving && proof_timer_ == 0) {
+    LimitProof(kTimeoutsForAProof * session_->timeout());
+  }
   const bool delaying = contender_.state() == State::kDelaying;
   // Only the proof is missing once it is kProving, however long the delay was before.
   if (contender_.candidacy().try_only && (delaying || contender_.state() == State::kProving)) {

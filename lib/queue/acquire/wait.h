@@ -15,8 +15,8 @@
 
 namespace zkrecipes::queue::acquire {
 
-// A contender's wait for its grant: the time limit, the contenders in front that its refusal names,
-// and how near its turn is. A part of its ContenderRunner; on the reactor.
+// A contender's wait for its grant: the time limits, the contenders in front that its refusal
+// names, and how near its turn is. A part of its ContenderRunner; on the reactor.
 class Wait {
  public:
   // All must live as long as this.
@@ -49,6 +49,7 @@ class Wait {
   std::shared_ptr<Wait> Self() { return {owner_.lock(), this}; }
   internal::ClientCore& core() const;
   void StartLastTimer();
+  void LimitProof(absl::Duration pause);
   void AskWhoIsInFront();
   void OnRivals(const zk::Names& children);
   listing::Rivals RivalsIn(const zk::Names& children) const;
@@ -58,7 +59,8 @@ class Wait {
   const machine::Contender& contender_;
   session::Session* session_ = nullptr;
   std::weak_ptr<void> owner_;
-  zk::Reactor::TimerId timer_ = 0;  // until it asks who is in front, then until the deadline
+  zk::Reactor::TimerId timer_ = 0;        // until it asks who is in front, then until the deadline
+  zk::Reactor::TimerId proof_timer_ = 0;  // since it is first in the queue
   std::unique_ptr<listing::Rivals> rivals_;  // of a try: as listed last
   machine::Nearness nearness_;
 };
