@@ -321,25 +321,25 @@ TEST_F(UndeletableNodeTest, ANodeGoesThoughAnotherSuchPathIsHeld) {
 
 // Each call's node, and with it the session, has to go before the next one can be first.
 TEST_F(UndeletableNodeTest, CallsThatGiveUpInALockDelayDoNotBeginItAnew) {
-  constexpr absl::Duration kDelay = absl::Seconds(20);
+  constexpr absl::Duration kTheirDelay = absl::Seconds(20);
   MakePath(kRead + kWrite + kCreate);
   auto holder = Start();
-  holder->lock_options.lock_delay = kDelay;
+  holder->lock_options.lock_delay = kTheirDelay;
   Acquire(*holder);
   ASSERT_TRUE(holder->holds());
   Expire(*holder);
   auto user = Start();
-  user->lock_options.lock_delay = kDelay;
+  user->lock_options.lock_delay = kTheirDelay;
   const auto begin = simulation_.now();
-  while (simulation_.now() - begin < 10 * kDelay) {
+  while (simulation_.now() - begin < 10 * kTheirDelay) {
     Acquire(*user, {absl::Seconds(5)});
     PassTime(absl::Seconds(5.1));
     if (user->holds()) break;
   }
   ASSERT_TRUE(user->holds());
-  EXPECT_GE(simulation_.now() - begin, kDelay);
+  EXPECT_GE(simulation_.now() - begin, kTheirDelay);
   // In the first session, and once more in the one apart.
-  EXPECT_LT(simulation_.now() - begin, kDelay + absl::Seconds(15));
+  EXPECT_LT(simulation_.now() - begin, kTheirDelay + absl::Seconds(15));
 }
 
 TEST_F(UndeletableNodeTest, AReleaseIsConfirmedByTheConfirmedEndOfItsSession) {
