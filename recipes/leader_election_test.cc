@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "lib/queue/machine/node_name.h"
 #include "recipes/every_step_fixture.h"
 
 namespace zkrecipes::testing::memory {
@@ -183,29 +184,35 @@ TEST_F(ElectionInMemoryTest, AskingForTheLeaderIsRefusedIfAnyOfThePathTheWaitAnd
   EXPECT_EQ(ask(kPath, at_once), absl::StatusCode::kFailedPrecondition);  // the client's own thread
 }
 
-// Each has a watch until there is such a node.
+// Each has a watch until there is such a node; the reservation is for the longest that it may need.
 TEST_F(ElectionInMemoryTest, ObserversReserveThePathsThatTheirWatchesTake) {
   const auto user = Start();
   const std::string path = "/" + std::string(499, 'x');
-  constexpr int kRoom = session::PathBudget::kLimit / (500 + session::PathBudget::kPerWatch);
-  int refused = 0;
+  const size_t each = path.size() + 1 + zkrecipes::queue::machine::kLongestNodeName +
+                      session::PathBudget::kPerWatch;
+  const size_t room = session::PathBudget::kLimit / each;
+  size_t told = 0;
   std::vector<Subscription> observers;
-  for (int i = 0; i < kRoom + 1; ++i) {
-    EXPECT_EQ(refused, 0) << i;
-    observers.push_back(LeaderElection(user->client, path).Observe([&refused](const auto& news) {
-      refused += absl::IsResourceExhausted(news.status()) ? 1 : 0;
+  const auto observe = [&] {
+    observers.push_back(LeaderElection(user->client, path).Observe([&told](const auto& news) {
+      told += news.ok() ? 1 : 0;
     }));
     simulation_.RunUntilIdle();
-  }
-  EXPECT_EQ(refused, 1);
-  observers.pop_back();
-  observers.pop_back();
+    EXPECT_EQ(told, observers.size());
+  };
+  const size_t before = model().connections().size();
+  while (observers.size() < room) observe();
+  EXPECT_EQ(model().connections().size(), before);
+  observe();
+  EXPECT_EQ(model().connections().size(), before + 1);  // a further session
+  observers.resize(room - 1);
+  told = room - 1;
   simulation_.RunUntilIdle();
-  observers.push_back(LeaderElection(user->client, path).Observe([&refused](const auto& news) {
-    refused += absl::IsResourceExhausted(news.status()) ? 1 : 0;
-  }));
+  observe();
+  EXPECT_EQ(model().connections().size(), before + 1);
+  observers.clear();
   simulation_.RunUntilIdle();
-  EXPECT_EQ(refused, 1);
+  EXPECT_EQ(model().watches(), 0u);
 }
 
 TEST_F(ElectionInMemoryTest, AnObserverThatComesWhileItsClientClosesIsTold) {

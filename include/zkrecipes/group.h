@@ -79,7 +79,8 @@ class [[nodiscard]] Membership {
   enum class State {
     kMember,     // proven by a write that was committed a moment ago
     kSuspect,    // the connection is lost, or the next proof is overdue: see remaining()
-    kRejoining,  // others may take it for gone; it joins again as soon as it can
+    kRejoining,  // others may take it for gone; it joins again as soon as it can. Also while its
+                 // node is not yet proven, without `wait_for_proof`
     kEnded,      // see status(). Final
   };
 
@@ -111,7 +112,8 @@ class [[nodiscard]] Membership {
 
   // Deletes the node and waits for the confirmation; blocks. Others see the group without this
   // member as soon as their servers do. Statuses: those of Lease::Release, but never Aborted: a
-  // member that was lost has left.
+  // member that was lost has left. (Then OK comes at once, and what is left of its node is deleted
+  // in the background, as is the node of a join that is under way.)
   absl::Status Leave(const WaitOptions& wait = {}) &&;
 
  private:
@@ -135,8 +137,8 @@ std::ostream& operator<<(std::ostream& out, Membership::State state);
 class Group {
  public:
   // REQUIRES: client is not null. An invalid path is reported by each call below. Of the options,
-  // `marker`, `dialect`, `beside_blind` and `lock_delay` have no meaning here: InvalidArgument if
-  // set, but for the client's own dialect.
+  // `marker`, `dialect`, `beside_blind`, `lock_delay`, `alive_within` and `hold_at_most` have no
+  // meaning here: InvalidArgument if set, but for the client's own dialect.
   Group(std::shared_ptr<Client> client, std::string path, const AcquireOptions& options = {});
 
   // Becomes a member. Blocks for one round trip; with `wait_for_proof` (the default) until the

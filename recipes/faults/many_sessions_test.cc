@@ -18,6 +18,7 @@
 #include "lib/session/client/client_core.h"
 #include "recipes/lock_fixture.h"
 #include "zkrecipes/guarded_write.h"
+#include "zkrecipes/leader_election.h"
 #include "zkrecipes/read_write_lock.h"
 
 namespace zkrecipes::testing::memory {
@@ -206,6 +207,18 @@ TEST_F(ManySessionsTest, AreThirtyTwoAtMost) {
   const absl::Status refused = answers.back().status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(std::string(refused.message()), StartsWith("acquire " + LongPath(19999)));
+  // Nor is there room for the watches of more observers than one in each.
+  absl::Status told;
+  std::vector<Subscription> observers;
+  for (int i = 0; i < 33; ++i) {
+    observers.push_back(
+        LeaderElection(user_.client, LongPath(i)).Observe([&told](const auto& news) {
+          if (!news.ok()) told = news.status();
+        }));
+    simulation_.RunUntilIdle();
+  }
+  EXPECT_EQ(told.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(told.message()), HasSubstr("too many watches for 32 ZooKeeper sessions"));
 }
 
 // Leases of one client on many locks, each with a callback for its loss.

@@ -21,7 +21,7 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr absl::Duration kMoment = absl::Seconds(1);  // the session timeout is 10 s
+constexpr absl::Duration kSoon = absl::Seconds(1);  // the session timeout is 10 s
 
 class ServersChangeTest : public LockInMemoryTest {
  protected:
@@ -56,7 +56,7 @@ TEST_F(ServersChangeTest, ASessionMovesWithItsLeaseAndItsWatch) {
 
   ASSERT_EQ(holder->client->SetServers("memory-2"), absl::OkStatus());
   ASSERT_EQ(waiter->client->SetServers("memory-2:2181,memory-0:2181"), absl::OkStatus());
-  PassTime(kMoment);
+  PassTime(kSoon);
   EXPECT_EQ(holder->host->ConnectedTo(), 2);
   EXPECT_NE(waiter->host->ConnectedTo(), 1);
   EXPECT_EQ(holder->client->session_id(), sessions[0]);
@@ -104,7 +104,7 @@ TEST_F(ServersChangeTest, AServerThatStaysInTheListKeepsItsConnection) {
   EXPECT_EQ(user->host->ConnectedTo(), 0);
   EXPECT_THAT(states, ::testing::ElementsAre(ClientState::kConnected));
   user->host->BreakConnections();
-  PassTime(kMoment);
+  PassTime(kSoon);
   EXPECT_EQ(user->host->ConnectedTo(), 1) << "the first of the new list";
 }
 
@@ -115,10 +115,10 @@ TEST_F(ServersChangeTest, NamesThatCannotBeResolvedChangeNothingUntilTheyCan) {
   PassTime(absl::Seconds(30));
   EXPECT_EQ(user->host->ConnectedTo(), 0);
   user->host->BreakConnections();
-  PassTime(kMoment);
+  PassTime(kSoon);
   EXPECT_EQ(user->host->ConnectedTo(), 0) << "better the old servers than none";
   ASSERT_EQ(user->client->SetServers("memory-1"), absl::OkStatus());
-  PassTime(kMoment);
+  PassTime(kSoon);
   EXPECT_EQ(user->host->ConnectedTo(), 1);
   EXPECT_EQ(user->client->session_id(), session);
 }
@@ -128,11 +128,11 @@ TEST_F(ServersChangeTest, ASessionThatLostItsConnectionGoesOnAtTheNewServers) {
   Acquire(*holder);
   const int64_t session = holder->client->session_id();
   holder->host->set_network(Host::Network::kDown);
-  PassTime(kMoment);
+  PassTime(kSoon);
   ASSERT_EQ(holder->client->SetServers("memory-1"), absl::OkStatus());
-  PassTime(kMoment);
+  PassTime(kSoon);
   holder->host->set_network(Host::Network::kUp);
-  PassTime(2 * kMoment);
+  PassTime(2 * kSoon);
   EXPECT_EQ(holder->host->ConnectedTo(), 1);
   EXPECT_EQ(holder->client->session_id(), session) << "it was not silent for its timeout";
   EXPECT_TRUE(holder->holds());
@@ -165,11 +165,11 @@ TEST_F(ServersChangeTest, AListIsCheckedAndTheNamespaceStays) {
   EXPECT_EQ(user->client->SetServers("memory-0/team"), absl::OkStatus());
   EXPECT_EQ(user->client->SetServers("memory-1"), absl::OkStatus());
   Acquire(*user);
-  PassTime(kMoment);
+  PassTime(kSoon);
   EXPECT_EQ(model().committed().Children("/team/locks/q").size(), 1u);
   internal::ClientAccess::Core(*user->client)
       ->Close(std::make_shared<base::OneShot<absl::Status>>());
-  PassTime(kMoment);
+  PassTime(kSoon);
   EXPECT_EQ(user->client->SetServers("memory-1").code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(user->client->AddDigestCredential("u:p").code(), absl::StatusCode::kFailedPrecondition);
 }
@@ -197,7 +197,7 @@ TEST_F(ServersChangeTest, AUserThatIsAddedHasItsRightsFromThenOn) {
   ASSERT_EQ(user->client->AddDigestCredential("me:secret"), absl::OkStatus());
   EXPECT_EQ(acquired("/locks/a"), absl::StatusCode::kOk) << "on the connection that there is";
   user->host->BreakConnections();
-  PassTime(kMoment);
+  PassTime(kSoon);
   EXPECT_EQ(acquired("/locks/b"), absl::StatusCode::kOk) << "on the next one";
   Expire(*user);
   PassTime(absl::Seconds(5));
@@ -219,7 +219,7 @@ TEST_F(ServersChangeTest, APasswordIsReplacedWhileALeaseIsHeld) {
                                           {31, "digest", DigestId("me:new")}};
   ASSERT_TRUE(model().OperatorSetsAcl(kPath, both));
   ASSERT_EQ(user->client->SetDigestCredentials({"me:new"}), absl::OkStatus());
-  PassTime(kMoment);
+  PassTime(kSoon);
   EXPECT_EQ(user->lease().state(), Lease::State::kHeld) << "on another connection";
   // What is made now has the new password's hash, and no other.
   const auto acquire = [&](LockUser& as) {
@@ -244,13 +244,13 @@ TEST_F(ServersChangeTest, TheServersAreThoseOfTheEnsemblesConfig) {
   const auto other = StartAt("memory-0");
   Acquire(*follower);
   const int64_t session = follower->client->session_id();
-  PassTime(kMoment);
+  PassTime(kSoon);
   EXPECT_EQ(follower->host->ConnectedTo(), 1);
   EXPECT_EQ(other->host->ConnectedTo(), 0);
 
   // While it is connected, and heard by its watch.
   WriteConfig("server.2=memory-2:2888:3888:observer;2181\nversion=100000001");
-  PassTime(kMoment);
+  PassTime(kSoon);
   EXPECT_EQ(follower->host->ConnectedTo(), 2);
   // Of a server that lags; what is no config; and one without ports for clients.
   for (const char* text :
@@ -258,11 +258,11 @@ TEST_F(ServersChangeTest, TheServersAreThoseOfTheEnsemblesConfig) {
         "server.1=memory-1:2888:3888:participant;evil\nversion=f00000000",
         "server.1=memory-1:2888:3888:participant\nversion=f00000001"}) {
     WriteConfig(text);
-    PassTime(kMoment);
+    PassTime(kSoon);
     EXPECT_EQ(follower->host->ConnectedTo(), 2) << text;
   }
   WriteConfig("server.1=memory-1:2888:3888;2181\nversion=100000002");
-  PassTime(kMoment);
+  PassTime(kSoon);
   EXPECT_EQ(follower->host->ConnectedTo(), 1) << "each change is heard, by a watch of its own";
   EXPECT_TRUE(follower->holds());
   EXPECT_EQ(follower->client->session_id(), session);
@@ -270,7 +270,7 @@ TEST_F(ServersChangeTest, TheServersAreThoseOfTheEnsemblesConfig) {
   Expire(*follower);
   PassTime(absl::Seconds(5));
   WriteConfig("server.2=memory-0:2888:3888;2181\nversion=100000003");
-  PassTime(kMoment);
+  PassTime(kSoon);
   EXPECT_EQ(follower->host->ConnectedTo(), 0);
 }
 
@@ -283,7 +283,7 @@ TEST_F(ServersChangeTest, AConfigThatMayNotBeReadChangesNothingAndIsReadLater) {
   EXPECT_EQ(follower->host->ConnectedTo(), 0);
   ASSERT_EQ(follower->client->AddDigestCredential("me:secret"), absl::OkStatus());
   follower->host->BreakConnections();
-  PassTime(kMoment);
+  PassTime(kSoon);
   EXPECT_EQ(follower->host->ConnectedTo(), 1);
 }
 
@@ -293,7 +293,7 @@ TEST_F(ServersChangeTest, AFollowerClosesWithNothingLeft) {
   const auto closed = std::make_shared<base::OneShot<absl::Status>>();
   const auto core = internal::ClientAccess::Core(*follower->client);
   core->Close(closed);
-  PassTime(kMoment);
+  PassTime(kSoon);
   EXPECT_EQ(closed->Take(core->Now()), absl::OkStatus());
   EXPECT_EQ(model().watches(), 0u);
 }

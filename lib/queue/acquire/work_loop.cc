@@ -6,8 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "lib/base/random.h"
-
 namespace zkrecipes::queue::acquire {
 namespace {
 
@@ -21,13 +19,6 @@ absl::Status Check(const LeaseWork& work, const RunOptions& options) {
   return absl::InvalidArgumentError(absl::StrCat("run: pauses from \"", absl::FormatDuration(first),
                                                  "\" to \"", absl::FormatDuration(longest),
                                                  "\": must be positive, finite and not shrink"));
-}
-
-// Errors after which another acquire may succeed by itself. All others end the loop: a missing
-// permission, say, would only be met again, and unseen.
-bool MayTryAgain(const absl::Status& status) {
-  return absl::IsAborted(status) || absl::IsUnavailable(status) ||
-         absl::IsDeadlineExceeded(status) || absl::IsCancelled(status);
 }
 
 // One acquire, the work under its lease, and the release.
@@ -58,10 +49,15 @@ Turn TakeTurn(const internal::ClientCore& core, BlockingAcquire& acquire,
 
 }  // namespace
 
+bool MayTryAgain(const absl::Status& status) {
+  return absl::IsAborted(status) || absl::IsUnavailable(status) ||
+         absl::IsDeadlineExceeded(status) || absl::IsCancelled(status);
+}
+
 absl::Status RunWork(std::shared_ptr<internal::ClientCore> core, BlockingAcquire acquire,
                      const std::stop_token& stop, LeaseWork work, RunOptions options) {
   if (absl::Status wrong = Check(work, options); !wrong.ok()) return wrong;
-  int pauses = 0;
+  TurnPauses pauses(options);
   // Of the last release. An acquire that is given up does not change what became of that node.
   absl::Status last = absl::OkStatus();
   base::BootTime released;
@@ -74,13 +70,7 @@ absl::Status RunWork(std::shared_ptr<internal::ClientCore> core, BlockingAcquire
       released = core->Now();
     }
     if (turn.granted && options.once) return last;
-    const auto limit = [&] {
-      return base::Doubled(options.first_pause, options.longest_pause, pauses);
-    };
-    // A turn that lasted as long as a pause may last was a success: the pauses begin anew.
-    if (core->Now() - began >= limit()) pauses = 0;
-    const absl::Duration pause = base::Jittered(limit(), core->reactor()->Random());
-    ++pauses;
+    const absl::Duration pause = pauses.After(core->Now() - began, core->reactor()->Random());
     if (!core->Pause(pause, base::BootTime::InfiniteFuture(), stop)) break;
   }
   // Its deletion went on in the background. With a connection, and so long after, it is gone by

@@ -174,6 +174,8 @@ struct LeaseMaker {
   static Lease Make(std::shared_ptr<LeaseState> state) { return Lease(std::move(state)); }
   // Null: moved from.
   static const std::shared_ptr<LeaseState>& StateOf(const Lease& lease) { return lease.state_; }
+  // The lease is moved from.
+  static std::shared_ptr<LeaseState> Take(Lease lease) { return std::move(lease.state_); }
 };
 
 }  // namespace zkrecipes::internal

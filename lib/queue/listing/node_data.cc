@@ -147,21 +147,21 @@ size_t PermitsIn(const std::string& data) {
 
 // ---- Candidates ---------------------------------------------------------------------------------
 
-absl::Status CheckCandidate(const Candidate& candidate) {
+absl::Status CheckCandidate(const Candidate& candidate, const char* whose) {
   const std::string& id = candidate.id;
   const char* rule = nullptr;
   if (id.find_first_of("\r\n") != std::string::npos) rule = "must have no line break";
   if (!zk::IsUtf8(id)) rule = "must be valid UTF-8";
   if (id.size() > kMaxIdBytes) rule = "must be at most 512 bytes long";
-  if (rule == nullptr) return CheckValue(candidate.value);
+  if (rule == nullptr) return CheckValue(candidate.value, whose);
   return absl::InvalidArgumentError(
-      absl::StrCat("candidate's id \"", absl::Utf8SafeCEscape(id.substr(0, 80)), "\": ", rule));
+      absl::StrCat(whose, " id \"", absl::Utf8SafeCEscape(id.substr(0, 80)), "\": ", rule));
 }
 
-absl::Status CheckValue(const std::string& value) {
+absl::Status CheckValue(const std::string& value, const char* whose) {
   if (value.size() <= kMaxValueBytes) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("leader's value of ", value.size(), " bytes: must be at most 64 KiB"));
+      absl::StrCat(whose, " value of ", value.size(), " bytes: must be at most 64 KiB"));
 }
 
 // The id is a line of its own, as Curator's LeaderLatch has it alone: its participants read the

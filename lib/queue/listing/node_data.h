@@ -79,9 +79,10 @@ size_t PermitsIn(const std::string& data);  // 0: it says none
 // The data of a candidate's node: its id alone, or "id\nvalue". Other libraries show it as a raw
 // id.
 
-// InvalidArgument names the rule that is broken. REQUIRES: `id` already has its default.
-absl::Status CheckCandidate(const Candidate& candidate);
-absl::Status CheckValue(const std::string& value);
+// InvalidArgument names the rule that is broken. REQUIRES: `id` already has its default. `whose`:
+// for messages.
+absl::Status CheckCandidate(const Candidate& candidate, const char* whose = "candidate's");
+absl::Status CheckValue(const std::string& value, const char* whose = "leader's");
 
 std::string CandidateData(absl::string_view id, absl::string_view value);
 // Accepts any data: the first line break separates id and value.

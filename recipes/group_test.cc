@@ -1,0 +1,718 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The group that ships, on the ensemble in memory.
+
+#include "zkrecipes/group.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <random>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+
+#include "recipes/every_step_fixture.h"
+#include "zkrecipes/contenders.h"
+#include "zkrecipes/testing/in_memory_ensemble.h"
+
+namespace zkrecipes::testing::memory {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Ge;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Le;
+using MemberState = Membership::State;
+
+std::vector<std::string> Ids(const GroupView& view) {
+  std::vector<std::string> ids;
+  for (const Member& member : view.members) ids.push_back(member.id);
+  return ids;
+}
+
+// A process with a client, at most one membership and at most one watcher.
+struct GroupUser : LockUser {
+  std::optional<absl::StatusOr<Membership>> joined;
+  std::vector<absl::StatusOr<GroupView>> told;
+  std::optional<Subscription> watch;
+
+  Group group() { return Group(client, kPath, lock_options); }
+  void Join(MemberOptions member = {.id = "a"}, WaitOptions wait = {}) {
+    group().JoinAsync(std::move(member), std::move(wait), [this](absl::StatusOr<Membership> got) {
+      ++answers;
+      joined.emplace(std::move(got));
+    });
+  }
+  void Watch() {
+    watch.emplace(group().Watch([this](absl::StatusOr<GroupView> view) {
+      // None is told twice in a row.
+      if (view.ok() && !told.empty() && told.back().ok()) {
+        EXPECT_FALSE(told.back()->members == view->members &&
+                     told.back()->connected == view->connected);
+      }
+      told.push_back(std::move(view));
+    }));
+  }
+  Membership& membership() { return **joined; }
+  MemberState state() { return membership().state(); }
+  bool believes() const { return joined && joined->ok() && (*joined)->believed(); }
+  absl::StatusCode code() const { return joined->status().code(); }
+  // Of the last view; it has to be one of a client that is connected.
+  std::vector<std::string> seen() const {
+    if (told.empty() || !told.back().ok() || !told.back()->connected) return {"(none)"};
+    return Ids(*told.back());
+  }
+};
+
+class GroupTest : public EveryStepTest {
+ protected:
+  std::unique_ptr<GroupUser> Start(ClientOptions options = {}) {
+    auto user = std::make_unique<GroupUser>();
+    memory::Start(simulation_, *user, std::move(options));
+    return user;
+  }
+  std::unique_ptr<GroupUser> StartMember(const std::string& id, const std::string& data = "") {
+    auto user = Start();
+    Join(*user, {.id = id, .data = data});
+    return user;
+  }
+  std::unique_ptr<GroupUser> StartWatcher() {
+    auto user = Start();
+    user->Watch();
+    simulation_.RunUntilIdle();
+    return user;
+  }
+  void Join(GroupUser& user, MemberOptions member = {.id = "a"}) {
+    user.Join(std::move(member));
+    simulation_.RunUntilIdle();
+    ASSERT_TRUE(user.joined.has_value());
+  }
+  // As an operator; how many there were.
+  int DeleteNodes() {
+    int deleted = 0;
+    for (const std::string& node : Queue()) {
+      deleted += model().OperatorDeletes(absl::StrCat(kPath, "/", node), simulation_.now()) ? 1 : 0;
+    }
+    return deleted;
+  }
+  int DeleteNodesFor(absl::Duration period) {
+    int deleted = 0;
+    for (const auto end = simulation_.now() + period; simulation_.now() < end;) {
+      PassTime(absl::Milliseconds(10));
+      deleted += DeleteNodes();
+    }
+    return deleted;
+  }
+  // Long enough for a watcher to see it, after a calm.
+  void Look() { PassTime(absl::Milliseconds(300)); }
+};
+
+// ---- being a member -----------------------------------------------------------------------------
+
+TEST_F(GroupTest, MembersAreSeenWithWhatTheySayOfThemselves) {
+  const auto b = StartMember("b", "host-2:8080");
+  const auto a = StartMember("a", "one\ntwo");
+  EXPECT_EQ(a->state(), MemberState::kMember);
+  EXPECT_EQ(a->membership().id(), "a");
+  const auto watcher = StartWatcher();
+  ASSERT_THAT(watcher->told, ::testing::SizeIs(1));
+  const GroupView& view = *watcher->told[0];
+  ASSERT_THAT(Ids(view), ElementsAre("a", "b"));
+  EXPECT_EQ(view.members[0].data, "one\ntwo");
+  EXPECT_EQ(view.members[0].token, a->membership().token());
+  EXPECT_EQ(view.members[0].session, a->client->session_id());
+  EXPECT_EQ(view.members[1].data, "host-2:8080");
+  EXPECT_THAT(Queue(), ::testing::Contains(view.members[1].node));
+}
+
+TEST_F(GroupTest, AMemberHasTheIdOfItsClientIfItHasNoneOfItsOwn) {
+  const auto user = Start({.owner_id = "rack-7"});
+  Join(*user, {});
+  EXPECT_EQ(user->membership().id(), "rack-7");
+  const auto other = Start();
+  Join(*other, {});
+  EXPECT_THAT(other->membership().id(), HasSubstr(":"));  // host:pid
+}
+
+TEST_F(GroupTest, JoiningIsOneRequestOnceThePathIsThere) {
+  const auto first = StartMember("a");
+  const auto second = Start();
+  PassTime(absl::Seconds(1));
+  first->joined.reset();
+  simulation_.RunUntilIdle();
+  const int64_t before = model().last_zxid(model().leader());
+  second->Join();
+  RunWhere([&](const Step& step) { return step.kind != Step::Kind::kAdvance && Queue().empty(); });
+  EXPECT_EQ(model().last_zxid(model().leader()), before + 1);
+}
+
+TEST_F(GroupTest, AMembershipThatIsDroppedLeaves) {
+  const auto watcher = StartWatcher();
+  const auto a = StartMember("a");
+  const auto b = StartMember("b");
+  Look();
+  EXPECT_THAT(watcher->seen(), ElementsAre("a", "b"));
+  const std::stop_token ended = a->membership().ended();
+  a->joined.reset();
+  Look();
+  EXPECT_TRUE(ended.stop_requested());
+  EXPECT_THAT(watcher->seen(), ElementsAre("b"));
+  b->membership() = Membership(std::move(b->membership()));
+  EXPECT_EQ(b->state(), MemberState::kMember);
+}
+
+TEST_F(GroupTest, AJoinThatNobodyTakesLeaves) {
+  auto user = Start();
+  user->group().JoinAsync(
+      {.id = "a"}, {}, [](const absl::StatusOr<Membership>& joined) { EXPECT_TRUE(joined.ok()); });
+  simulation_.RunUntilIdle();
+  ExpectNothingLeft();
+}
+
+TEST_F(GroupTest, AJoinThatIsGivenUpIsNoMember) {
+  const auto user = Start();
+  std::stop_source stop;
+  user->host->set_network(Host::Network::kDown);
+  user->Join({.id = "a"}, {.cancel = stop.get_token()});
+  PassTime(absl::Seconds(1));
+  stop.request_stop();
+  simulation_.RunUntilIdle();
+  EXPECT_EQ(user->code(), absl::StatusCode::kCancelled);
+  user->Join({.id = "a"}, {.timeout = absl::Seconds(1)});
+  PassTime(absl::Seconds(2));
+  EXPECT_EQ(user->code(), absl::StatusCode::kUnavailable);
+  user->host->set_network(Host::Network::kUp);
+  ExpectNothingLeft();
+}
+
+TEST_F(GroupTest, RefusesWhatAMemberDoesNotHave) {
+  const auto code_of = [&](const MemberOptions& member, const AcquireOptions& options = {}) {
+    const auto user = Start();
+    user->lock_options = options;
+    Join(*user, member);
+    return user->code();
+  };
+  const auto wrong = absl::StatusCode::kInvalidArgument;
+  EXPECT_EQ(code_of({.id = "two\nlines"}), wrong);
+  EXPECT_EQ(code_of({.id = std::string(513, 'x')}), wrong);
+  EXPECT_EQ(code_of({.id = "\xff"}), wrong);
+  EXPECT_EQ(code_of({.data = std::string(64 * 1024 + 1, 'x')}), wrong);
+  EXPECT_EQ(code_of({}, {.dialect = NameDialect::kKazoo}), wrong);
+  EXPECT_EQ(code_of({}, {.marker = NodeMarker::kLock}), wrong);
+  EXPECT_EQ(code_of({}, {.beside_blind = true}), wrong);
+  EXPECT_EQ(code_of({}, {.lock_delay = absl::Minutes(1)}), wrong);
+  EXPECT_EQ(code_of({}, {.alive_within = absl::Minutes(1)}), wrong);
+  EXPECT_EQ(code_of({}, {.hold_at_most = absl::Minutes(1)}), wrong);
+  EXPECT_EQ(code_of({}, {.dialect = NameDialect::kCurator}), absl::StatusCode::kOk);
+}
+
+TEST_F(GroupTest, AClientOfTheOtherDialectIsAMemberToo) {
+  const auto kazoo = Start({.dialect = NameDialect::kKazoo});
+  Join(*kazoo, {.id = "k"});
+  const auto watcher = StartWatcher();
+  EXPECT_THAT(watcher->seen(), ElementsAre("k"));
+}
+
+TEST_F(GroupTest, TwoNodesWithOneIdAreOneMemberTheLater) {
+  const auto old = StartMember("a", "old");
+  const auto watcher = StartWatcher();
+  const auto now = StartMember("a", "new");
+  Look();
+  ASSERT_THAT(watcher->seen(), ElementsAre("a"));
+  EXPECT_EQ(watcher->told.back()->members[0].data, "new");
+  // The group is never without it, as data are changed: the view does not change.
+  const size_t told = watcher->told.size();
+  old->joined.reset();
+  PassTime(absl::Seconds(1));
+  EXPECT_EQ(watcher->told.size(), told);
+}
+
+TEST_F(GroupTest, AMemberThatMayNotBeReadHasTheNameOfItsNode) {
+  const auto secretive = Start({.digest_credentials = {"owner:secret"}});
+  secretive->lock_options.acl = {{kAllPermissions, "world", "anyone"}};
+  const auto open = StartMember("a");
+  secretive->lock_options.acl = CreatorOnlyAcl();
+  Join(*secretive, {.id = "b", .data = "secret"});
+  const auto watcher = StartWatcher();
+  const Member& hidden = watcher->told.back()->members.front();
+  EXPECT_EQ(hidden.id, hidden.node);
+  EXPECT_EQ(hidden.data, "");
+  EXPECT_EQ(hidden.token, FencingToken());
+  EXPECT_EQ(watcher->told.back()->members.size(), 2u);
+}
+
+// ---- losing it, and joining again ---------------------------------------------------------------
+
+TEST_F(GroupTest, AMemberOfASessionThatExpiredIsOneAgainInTheNext) {
+  const auto watcher = StartWatcher();
+  const auto a = StartMember("a", "data");
+  Look();
+  const FencingToken first = *a->membership().token();
+  const std::stop_token spell = a->membership().ended();
+  Expire(*a);
+  EXPECT_FALSE(spell.stop_requested());
+  PassTime(absl::Seconds(1));
+  EXPECT_TRUE(spell.stop_requested());
+  EXPECT_EQ(a->state(), MemberState::kMember);
+  EXPECT_LT(first, *a->membership().token());
+  EXPECT_FALSE(a->membership().ended().stop_requested());
+  EXPECT_EQ(a->membership().status(), absl::OkStatus());
+  EXPECT_THAT(watcher->seen(), ElementsAre("a"));
+  EXPECT_EQ(watcher->told.back()->members[0].token, a->membership().token());
+  EXPECT_EQ(watcher->told.back()->members[0].data, "data");
+  a->joined.reset();
+  watcher->watch.reset();
+  ExpectNothingLeft();
+}
+
+// The notice comes at the deadline, and no other client has seen the group without it by then.
+TEST_F(GroupTest, AMemberThatIsCutOffIsToldBeforeOthersCanSeeItGone) {
+  const auto watcher = StartWatcher();
+  const auto a = StartMember("a");
+  Look();
+  bool stopped = false;
+  const std::stop_callback on_end(a->membership().ended(), [&] {
+    stopped = true;
+    EXPECT_THAT(watcher->seen(), ElementsAre("a"));
+    EXPECT_FALSE(a->believes());
+  });
+  a->host->set_network(Host::Network::kDown);
+  PassTime(absl::Milliseconds(1));
+  EXPECT_EQ(a->state(), MemberState::kSuspect);
+  const absl::Duration remaining = a->membership().remaining();
+  EXPECT_GT(remaining, absl::Seconds(3));
+  PassTime(remaining - absl::Milliseconds(20));
+  EXPECT_TRUE(a->believes());
+  EXPECT_FALSE(stopped);
+  EXPECT_THAT(watcher->seen(), ElementsAre("a"));
+  PassTime(absl::Milliseconds(40));
+  EXPECT_TRUE(stopped);
+  EXPECT_EQ(a->state(), MemberState::kRejoining);
+  EXPECT_EQ(a->membership().remaining(), absl::ZeroDuration());
+  EXPECT_EQ(a->membership().token(), std::nullopt);
+  PassTime(absl::Seconds(12));
+  EXPECT_THAT(watcher->seen(), IsEmpty());
+  a->host->set_network(Host::Network::kUp);
+  PassTime(absl::Seconds(6));
+  EXPECT_EQ(a->state(), MemberState::kMember);
+  EXPECT_THAT(watcher->seen(), ElementsAre("a"));
+}
+
+// Its session lives, so its node of before has to go, or it would be there twice.
+TEST_F(GroupTest, AMemberThatIsBackAfterItsDeadlineHasOneNode) {
+  const auto a = StartMember("a");
+  a->host->set_network(Host::Network::kDown);
+  PassTime(a->membership().remaining() + absl::Seconds(1));
+  EXPECT_EQ(a->state(), MemberState::kRejoining);
+  a->host->set_network(Host::Network::kUp);
+  PassTime(absl::Seconds(8));
+  EXPECT_EQ(a->state(), MemberState::kMember);
+  EXPECT_THAT(Queue(), ::testing::SizeIs(1));
+  a->joined.reset();
+  ExpectNothingLeft();
+}
+
+TEST_F(GroupTest, AMemberWhoseNodeIsDeletedJoinsAgainAtOnce) {
+  const auto a = StartMember("a");
+  PassTime(absl::Minutes(1));
+  EXPECT_EQ(DeleteNodes(), 1);
+  simulation_.RunUntilIdle();
+  EXPECT_THAT(Queue(), ::testing::SizeIs(1));
+  EXPECT_EQ(a->state(), MemberState::kMember);
+}
+
+// With so short a timeout it finds out within a tenth of a second.
+TEST_F(GroupTest, AMemberWhoseNodeIsDeletedAgainAndAgainJoinsAfterPauses) {
+  const auto a = Start({.session_timeout = absl::Seconds(1)});
+  Join(*a);
+  EXPECT_THAT(DeleteNodesFor(absl::Minutes(1)), ::testing::AllOf(Ge(8), Le(25)));
+  EXPECT_EQ(a->state(), MemberState::kRejoining);
+  PassTime(absl::Seconds(11));
+  EXPECT_EQ(a->state(), MemberState::kMember);
+}
+
+TEST_F(GroupTest, AMemberThatIsRefusedForGoodEnds) {
+  const auto a = StartMember("a");
+  ASSERT_TRUE(model().OperatorSetsAcl(kPath, {{kRead | kDelete, "world", "anyone"}}));
+  Expire(*a);
+  PassTime(absl::Seconds(1));
+  EXPECT_EQ(a->state(), MemberState::kEnded);
+  EXPECT_EQ(a->membership().status().code(), absl::StatusCode::kPermissionDenied);
+  ASSERT_TRUE(model().OperatorSetsAcl(kPath, {}));
+  PassTime(absl::Minutes(1));
+  EXPECT_EQ(a->state(), MemberState::kEnded);
+}
+
+TEST_F(GroupTest, AMembershipThatIsDroppedWhileItRejoinsJoinsNoMore) {
+  for (const absl::Duration when : {absl::Milliseconds(1), absl::Seconds(20)}) {
+    const auto a = StartMember("a");
+    a->host->set_network(Host::Network::kDown);
+    PassTime(a->membership().remaining() + when);
+    EXPECT_EQ(a->state(), MemberState::kRejoining);
+    a->joined.reset();
+    a->host->set_network(Host::Network::kUp);
+    ExpectNothingLeft();
+  }
+}
+
+TEST_F(GroupTest, AnUnprovenMembershipIsNotBelieved) {
+  const auto a = Start();
+  a->lock_options.wait_for_proof = false;
+  PassTime(absl::Seconds(30));
+  a->host->BreakConnections();
+  a->Join();
+  const auto joined = [&] { return a->joined.has_value(); };
+  for (int i = 0; i < 1000 && !joined(); ++i) PassTime(absl::Milliseconds(1));
+  ASSERT_TRUE(joined());
+  EXPECT_EQ(a->state(), MemberState::kRejoining);
+  EXPECT_FALSE(a->believes());
+  PassTime(absl::Seconds(4));
+  EXPECT_EQ(a->state(), MemberState::kMember);
+}
+
+TEST_F(GroupTest, AClosedClientEndsItsMembershipsAndItsWatchers) {
+  const auto a = StartMember("a");
+  a->Watch();
+  Look();
+  // One that rests before it joins again: a closed client has no timer.
+  const auto b = Start({.session_timeout = absl::Seconds(1)});
+  Join(*b, {.id = "b"});
+  DeleteNodesFor(absl::Minutes(1));
+  EXPECT_EQ(b->state(), MemberState::kRejoining);
+  for (const auto* user : {a.get(), b.get()}) {
+    internal::ClientAccess::Core(*user->client)
+        ->Close(std::make_shared<base::OneShot<absl::Status>>());
+  }
+  PassTime(absl::Seconds(1));
+  for (auto* user : {a.get(), b.get()}) {
+    EXPECT_EQ(user->state(), MemberState::kEnded);
+    EXPECT_EQ(user->membership().status().code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_TRUE(user->membership().ended().stop_requested());
+  }
+  EXPECT_EQ(a->told.back().status().code(), absl::StatusCode::kFailedPrecondition);
+  ExpectNothingLeft();
+}
+
+TEST(Membership, IsLeftOnceItsNodeIsGone) {
+  InMemoryEnsemble ensemble;
+  const auto client = *ensemble.Connect();
+  const Group group(client, kPath);
+  Membership membership = *group.Join({.id = "a"});
+  EXPECT_THAT(Ids(*group.Members()), ElementsAre("a"));
+  const std::stop_token ended = membership.ended();
+  EXPECT_EQ(std::move(membership).Leave(), absl::OkStatus());
+  EXPECT_THAT(ensemble.Paths(kPath), IsEmpty());
+  EXPECT_TRUE(ensemble.AdvanceUntil([&] { return ended.stop_requested(); }));
+  EXPECT_EQ(membership.state(), MemberState::kEnded);
+  EXPECT_EQ(membership.status(), absl::OkStatus());
+  EXPECT_EQ(membership.remaining(), absl::ZeroDuration());
+  EXPECT_EQ(membership.token(), std::nullopt);
+  EXPECT_EQ(std::move(membership).Leave(), absl::OkStatus());
+  EXPECT_THAT(Ids(*group.Members()), IsEmpty());
+}
+
+TEST(Membership, ThatWasLostHasLeft) {
+  InMemoryEnsemble ensemble;
+  const auto client = *ensemble.Connect();
+  Membership membership = *Group(client, kPath).Join({.id = "a"});
+  ensemble.Disconnect(*client);
+  EXPECT_TRUE(ensemble.AdvanceUntil([&] { return !membership.believed(); }));
+  EXPECT_EQ(membership.state(), MemberState::kRejoining);
+  EXPECT_EQ(std::move(membership).Leave(), absl::OkStatus());
+  EXPECT_EQ(membership.state(), MemberState::kEnded);
+  ensemble.Reconnect(*client);
+  ensemble.Advance(absl::Minutes(1));
+  EXPECT_THAT(ensemble.Paths(kPath), IsEmpty());
+}
+
+TEST(Membership, ThatCannotConfirmItsLeavingSaysSo) {
+  InMemoryEnsemble ensemble;
+  const auto client = *ensemble.Connect();
+  Membership membership = *Group(client, kPath).Join({.id = "a"});
+  ensemble.Disconnect(*client);
+  EXPECT_EQ(std::move(membership).Leave({.timeout = absl::ZeroDuration()}).code(),
+            absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(membership.state(), MemberState::kEnded);
+}
+
+TEST(Membership, IsEmptyOnceMovedFrom) {
+  InMemoryEnsemble ensemble;
+  const auto client = *ensemble.Connect();
+  Membership from = *Group(client, kPath).Join({.id = "a"});
+  const Membership to = std::move(from);
+  EXPECT_EQ(to.state(), MemberState::kMember);
+  EXPECT_EQ(from.state(), MemberState::kEnded);
+  EXPECT_FALSE(from.believed());
+  EXPECT_EQ(from.remaining(), absl::ZeroDuration());
+  EXPECT_EQ(from.token(), std::nullopt);
+  EXPECT_EQ(from.id(), "");
+  EXPECT_EQ(from.status(), absl::OkStatus());
+  EXPECT_FALSE(from.ended().stop_possible());
+  EXPECT_EQ(std::move(from).Leave().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+// ---- watching -----------------------------------------------------------------------------------
+
+TEST_F(GroupTest, AWatcherWithoutAPathIsToldOfNoneAndThenOfTheFirst) {
+  const auto watcher = StartWatcher();
+  EXPECT_THAT(watcher->seen(), IsEmpty());
+  EXPECT_EQ(model().watches(), 1u);
+  const auto a = StartMember("a");
+  Look();
+  EXPECT_THAT(watcher->seen(), ElementsAre("a"));
+}
+
+TEST_F(GroupTest, AWatcherHasOneWatchWhicheverMembersThereAre) {
+  const auto watcher = StartWatcher();
+  std::vector<std::unique_ptr<GroupUser>> members;
+  for (int i = 0; i < 20; ++i) {
+    members.push_back(StartMember(absl::StrCat(i)));
+    members.back()->client.reset();  // leaves
+    members.back() = StartMember(absl::StrCat(i));
+    PassTime(absl::Milliseconds(100));
+    // No member has one of its own yet.
+    EXPECT_LE(model().watches(), 1u + members.size());
+  }
+  members.clear();
+  PassTime(absl::Minutes(1));
+  EXPECT_EQ(model().watches(), 1u);
+  watcher->watch.reset();
+  ExpectNothingLeft();
+}
+
+TEST_F(GroupTest, OthersOnThePathAreNoMembers) {
+  const auto watcher = StartWatcher();
+  LockUser locker;
+  memory::Start(simulation_, locker);
+  Acquire(locker);
+  EXPECT_TRUE(locker.holds());
+  ASSERT_TRUE(model().OperatorCreates(absl::StrCat(kPath, "/config"), {}, simulation_.now()));
+  const auto a = StartMember("a");
+  PassTime(absl::Seconds(1));
+  EXPECT_THAT(watcher->seen(), ElementsAre("a"));
+  EXPECT_TRUE(locker.holds());
+}
+
+TEST_F(GroupTest, AWatcherThatIsCutOffIsToldSoAndThenOfTheChanges) {
+  const auto watcher = StartWatcher();
+  const auto a = StartMember("a");
+  Look();
+  watcher->host->set_network(Host::Network::kDown);
+  PassTime(absl::Milliseconds(1));
+  ASSERT_FALSE(watcher->told.back()->connected);
+  EXPECT_THAT(Ids(*watcher->told.back()), ElementsAre("a"));
+  const size_t told = watcher->told.size();
+  const auto b = StartMember("b");
+  PassTime(absl::Seconds(20));  // its session expires
+  EXPECT_EQ(watcher->told.size(), told);
+  watcher->host->set_network(Host::Network::kUp);
+  PassTime(absl::Seconds(5));
+  EXPECT_THAT(watcher->seen(), ElementsAre("a", "b"));
+  EXPECT_EQ(watcher->told.size(), told + 1);
+}
+
+TEST_F(GroupTest, AWatcherThatMayNotListIsTold) {
+  const auto a = StartMember("a");
+  ASSERT_TRUE(model().OperatorSetsAcl(kPath, {{kCreate | kDelete, "world", "anyone"}}));
+  const auto watcher = StartWatcher();
+  ASSERT_THAT(watcher->told, ::testing::SizeIs(1));
+  EXPECT_EQ(watcher->told[0].status().code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(model().watches(), 0u);
+}
+
+TEST_F(GroupTest, ABadPathIsToldAtOnce) {
+  const auto user = Start();
+  std::vector<absl::StatusCode> told;
+  const Subscription watch = Group(user->client, "/a//b").Watch([&told](const auto& view) {
+    told.push_back(view.status().code());
+  });
+  simulation_.RunUntilIdle();
+  EXPECT_THAT(told, ElementsAre(absl::StatusCode::kInvalidArgument));
+  EXPECT_EQ(Group(user->client, "/a//b").Members().status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(GroupTest, ChangesThatComeTogetherAreToldTogether) {
+  const auto watcher = StartWatcher();
+  const auto crowd = Start();
+  PassTime(absl::Minutes(1));
+  std::vector<Membership> members;
+  for (int i = 0; i < 300; ++i) {
+    crowd->group().JoinAsync(
+        {.id = absl::StrCat(i)}, {},
+        [&members](absl::StatusOr<Membership> got) { members.push_back(*std::move(got)); });
+  }
+  PassTime(absl::Minutes(1));
+  EXPECT_EQ(watcher->seen().size(), 300u);
+  EXPECT_LE(watcher->told.size(), 3u);
+  const size_t told = watcher->told.size();
+  members.clear();
+  PassTime(absl::Minutes(1));
+  EXPECT_THAT(watcher->seen(), IsEmpty());
+  EXPECT_LE(watcher->told.size(), told + 2);
+}
+
+// A hundred members restart, one a second: each leaves, and is back after a tenth of a second. Each
+// change on its own would be 200 looks.
+TEST_F(GroupTest, ARollingRestartIsLookedAtThreeTimesInFourRestarts) {
+  const auto watcher = StartWatcher();
+  const auto crowd = Start();
+  std::vector<std::optional<Membership>> members(100);
+  const auto join = [&](size_t i) {
+    crowd->group().JoinAsync(
+        {.id = absl::StrCat(i)}, {},
+        [&members, i](absl::StatusOr<Membership> got) { members[i] = *std::move(got); });
+  };
+  for (size_t i = 0; i < members.size(); ++i) join(i);
+  PassTime(absl::Minutes(1));
+  ASSERT_EQ(watcher->seen().size(), members.size());
+  const size_t told = watcher->told.size();
+  for (size_t i = 0; i < members.size(); ++i) {
+    members[i].reset();
+    PassTime(absl::Milliseconds(100));
+    join(i);
+    PassTime(absl::Milliseconds(900));
+  }
+  PassTime(absl::Seconds(3));
+  EXPECT_EQ(watcher->seen().size(), members.size());
+  const size_t views = watcher->told.size() - told;
+  EXPECT_LE(views, 85u);
+  EXPECT_GE(views, 40u);  // a view lags two seconds at most
+}
+
+// ---- whatever happens ---------------------------------------------------------------------------
+
+TEST_F(GroupTest, AWatcherIsToldTheLatestWhateverStepIsLost) {
+  const auto watching = Start();
+  const auto a = Start();
+  const std::vector<Fault> faults = {
+      [&] { watching->host->BreakConnections(); },
+      [&] { LoseConnectionAndRequests(simulation_, *watching->host); },
+      [&] { model().Expire(watching->client->session_id(), simulation_.now()); },
+  };
+  for (const Fault& fault : faults) {
+    fault_ = fault;
+    ForEveryStep([&] {
+      watching->told.clear();
+      watching->Watch();
+      Settle();
+      a->Join();
+      Settle();
+      PassTime(absl::Seconds(3));
+      Settle();
+      EXPECT_THAT(watching->seen(), ElementsAre("a"));
+      a->joined.reset();
+      Settle();
+      PassTime(absl::Seconds(3));
+      EXPECT_THAT(watching->seen(), IsEmpty());
+      watching->watch.reset();
+      Settle();
+    });
+  }
+  ExpectNothingLeft();
+}
+
+TEST_F(GroupTest, AJoinMakesOneNodeWhateverStepIsLost) {
+  const auto a = Start();
+  const std::vector<Fault> faults = {
+      [&] { a->host->BreakConnections(); },
+      [&] { LoseConnectionAndRequests(simulation_, *a->host); },
+      [&] { model().Expire(a->client->session_id(), simulation_.now()); },
+  };
+  for (const Fault& fault : faults) {
+    fault_ = fault;
+    ForEveryStep([&] {
+      a->joined.reset();
+      PassTime(absl::Seconds(2));
+      EXPECT_THAT(Queue(), IsEmpty());
+      a->Join();
+      Settle();
+      PassTime(absl::Seconds(8));
+      ASSERT_TRUE(a->joined.has_value());
+      EXPECT_EQ(a->state(), MemberState::kMember);
+      EXPECT_THAT(Queue(), ::testing::SizeIs(1));
+    });
+  }
+}
+
+// No view lacks a member that believes to be one, none shows one twice; once it is calm each
+// watcher has seen what there is, and each member is one.
+TEST_F(GroupTest, KeepsItsPromisesInAnyOrderOfEvents) {
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    std::vector<std::unique_ptr<GroupUser>> users;
+    for (int i = 0; i < 5; ++i) {
+      users.push_back(Start());
+      users.back()->Watch();
+    }
+    // Since when it believes without a break.
+    std::vector<std::optional<base::BootTime>> since(users.size());
+    for (int step = 0; step < 2500; ++step) {
+      const size_t at = random() % users.size();
+      GroupUser& user = *users[at];
+      switch (random() % 60) {
+        case 0:
+        case 1:
+          if (user.answers == (user.joined ? 1 : 0) && !user.joined) {
+            user.answers = -1;
+            user.group().JoinAsync({.id = absl::StrCat(at)}, {}, [&user](auto got) {
+              user.answers = 0;
+              user.joined.emplace(std::move(got));
+            });
+          }
+          break;
+        case 2:
+          if (random() % 3 == 0) user.joined.reset();
+          break;
+        case 3:
+          if (random() % 8 == 0) user.host->BreakConnections();
+          break;
+        case 4:
+          if (random() % 8 == 0)
+            user.host->set_network(random() % 3 == 0 ? Host::Network::kDown : Host::Network::kUp);
+          break;
+        default:
+          std::vector<Step> steps;
+          simulation_.ListSteps(steps);
+          const bool advances = !steps.empty() && steps.back().kind == Step::Kind::kAdvance;
+          if (advances && steps.size() > 1 && random() % 20 != 0) steps.pop_back();
+          if (!steps.empty()) simulation_.Run(steps[random() % steps.size()]);
+      }
+      // The nodes are what a watcher may be told of at any moment from now on.
+      for (size_t i = 0; i < users.size(); ++i) {
+        if (!users[i]->believes()) continue;
+        const std::string node = [&] {
+          for (const std::string& name : Queue()) {
+            const Node* found = model().committed().Find(absl::StrCat(kPath, "/", name));
+            if (found->czxid == users[i]->membership().token()->value()) return name;
+          }
+          return std::string();
+        }();
+        ASSERT_NE(node, "") << i;
+      }
+    }
+    for (const auto& user : users) user->host->set_network(Host::Network::kUp);
+    PassTime(absl::Seconds(25));
+    std::vector<std::string> members;
+    for (size_t i = 0; i < users.size(); ++i) {
+      if (!users[i]->joined) continue;
+      EXPECT_EQ(users[i]->state(), MemberState::kMember) << i;
+      members.push_back(absl::StrCat(i));
+    }
+    for (const auto& user : users) EXPECT_EQ(user->seen(), members);
+    EXPECT_EQ(Queue().size(), members.size());
+    users.clear();
+    ExpectNothingLeft();
+  }
+}
+
+}  // namespace
+}  // namespace zkrecipes::testing::memory
