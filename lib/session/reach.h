@@ -21,9 +21,11 @@ class Reach {
  public:
   explicit Reach(base::BootTime now) : cut_off_since_(now) {}
 
-  void Set(bool connected, const absl::Status& trouble, base::BootTime now) {
+  // `refused`: ServerReport::MostRefuseTheSession.
+  void Set(bool connected, const absl::Status& trouble, base::BootTime now, bool refused = false) {
     base::MutexLock lock(mutex_);
     trouble_ = std::string(trouble.message());
+    refused_ = refused;
     if (connected) {
       cut_off_since_.reset();
     } else if (!cut_off_since_) {
@@ -35,6 +37,11 @@ class Reach {
   std::string trouble() const {
     base::MutexLock lock(mutex_);
     return trouble_;
+  }
+
+  bool refused() const {
+    base::MutexLock lock(mutex_);
+    return refused_;
   }
 
   // nullopt: there is one now.
@@ -59,6 +66,7 @@ class Reach {
   mutable base::Mutex mutex_;
   std::optional<base::BootTime> cut_off_since_ ABSL_GUARDED_BY(mutex_);
   std::string trouble_ ABSL_GUARDED_BY(mutex_) = "the servers' names are not resolved yet";
+  bool refused_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace zkrecipes::session

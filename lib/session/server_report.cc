@@ -36,6 +36,17 @@ bool ServerReport::AllRefuse(const zk::Resolution& servers) const {
   return count.counted == count.all;
 }
 
+bool ServerReport::MostRefuseTheSession() const {
+  zk::Resolution servers;
+  servers.listed = listed_;
+  const zk::ServerCount count = zk::CountServers(servers, [this](const std::string& one) {
+    const auto did = did_.find(one);
+    return did != did_.end() && did->second.cause == NoConnection::kRejected &&
+           !refused_by_.contains(one);
+  });
+  return 2 * count.counted > count.all;
+}
+
 std::vector<NoConnection> ServerReport::Causes() const {
   std::set<NoConnection> causes;
   for (const zk::ListedServer& server : listed_) {

@@ -36,6 +36,10 @@ class ServerReport {
   void ForgetRefusals() { refused_by_.clear(); }
   bool AllRefuse(const zk::Resolution& servers) const;
 
+  // Whether most servers of the list have refused the session at their last attempt, and not the
+  // client: if they go on, it is given up (lib/zk/c_client/refusals.h), since they have lost data.
+  bool MostRefuseTheSession() const;
+
   std::string Text() const;
   // Each once, in the order of the enumeration. Empty: no server has done anything yet.
   std::vector<NoConnection> Causes() const;

@@ -242,7 +242,7 @@ void Session::Act(const machine::action::AnnounceClosed& closed) {
 }
 
 void Session::Announce(Change change) {
-  options_.reach->Set(connected(), trouble_, reactor_->Now());
+  options_.reach->Set(connected(), trouble_, reactor_->Now(), report_.MostRefuseTheSession());
   if (options_.on_change) options_.on_change(change);
 }
 

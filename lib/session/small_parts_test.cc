@@ -119,7 +119,9 @@ TEST(Reach, SaysHowLongThereIsNoConnectionAndWhyOnceThatIsKnown) {
   reach.Set(false, absl::OkStatus(), start);
   EXPECT_EQ(reach.CutOff(start), "no connection to the ensemble");
   EXPECT_EQ(reach.CutOff(start + absl::Seconds(2)), "no connection to the ensemble for 2s");
-  reach.Set(false, absl::UnavailableError("refused"), start + absl::Seconds(2));
+  EXPECT_FALSE(reach.refused());
+  reach.Set(false, absl::UnavailableError("refused"), start + absl::Seconds(2), /*refused=*/true);
+  EXPECT_TRUE(reach.refused());
   EXPECT_EQ(reach.CutOff(start + absl::Milliseconds(2100)),
             "no connection to the ensemble for 2.1s: refused");
 }

@@ -9,7 +9,6 @@
 #include <system_error>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 #include "lib/base/boot_time.h"
@@ -82,16 +81,16 @@ void OutageNotice::TellOfLoss() {
 }
 
 // Servers that have lost their data: more than an outage, and an operator has to act. Once, and not
-// of one that hung up for another reason and serves again: the next attempt is taken then.
+// of a few that lag behind the others in an outage.
 void OutageNotice::TellOfRefusal(const std::stop_token& stop) {
   base::BootTime since = base::BootNow();
   do {
-    const std::string trouble = core_->trouble();
-    if (!absl::StrContains(trouble, "refuses this session")) since = base::BootNow();
+    if (!core_->reach()->refused()) since = base::BootNow();
     if (base::BootNow() - since < core_->session_timeout() / 2) continue;
-    return Complain(absl::StrCat(
-        trouble, "; if every server says so for a session timeout, a new session begins, with ",
-        "tokens that start again: raise the epoch (zkr epoch --raise)"));
+    return Complain(
+        absl::StrCat(core_->trouble(),
+                     "; if most servers say so for a session timeout, a new session begins, with ",
+                     "tokens that start again: raise the epoch (zkr epoch --raise)"));
   } while (SleepFor(absl::Seconds(1), stop));
 }
 

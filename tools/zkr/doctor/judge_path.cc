@@ -101,8 +101,8 @@ void JudgePermits(const Facts& facts, const PathFacts& path, Findings& found) {
   found.push_back(
       {kLikely, "permits-differ", path.path,
        absl::StrCat("its data name ", *number, " permits, and ", NameSome(others),
-                    " came with another number: that holds from before a change, or is about to be"
-                    " refused; as many hold meanwhile as the larger number allows"),
+                    " came with another number: they hold from before a change, or are about to be"
+                    " refused; until they end as many hold as the larger number allows"),
        absl::StrCat("give all contenders the same number (zkr lock --permits ", *number,
                     "), or set the path's data; those that hold keep theirs to their end")});
 }
