@@ -191,6 +191,7 @@ esac
 [ -e "$state-down" ] && [ ! -e "$state-going" ] && exit 255
 case "$2" in
   cat) cat "$state-boot" ;;
+  test) grep -q first "$state-boot" ;;  # it needs its reboot
 esac
 )";
 
@@ -241,12 +242,15 @@ TEST_F(RollingRebootTest, HoldsThePermitUntilTheHostIsBack) {
   Write(Named(1, "-boot"), "second\n");
   EXPECT_EQ(all[1]->Wait(), 0);
   EXPECT_TRUE(AwaitDown(3));
+  std::filesystem::remove(dir_ / Named(1, "-down"));
   // Two that do not come back keep their permits. The controller of one of them dies.
   EXPECT_EQ(Queue().size(), 3u);
   all[0]->Signal(SIGKILL);
   EXPECT_TRUE(AwaitQueue(2)) << "the permit is free, though the host is down";
   EXPECT_TRUE(IsDown(0));
   EXPECT_TRUE(all[2]->IsRunning());
+  EXPECT_EQ(StartReboot(1)->Wait(), 0) << "again: it needs none";
+  EXPECT_FALSE(IsDown(1));
 }
 
 }  // namespace
