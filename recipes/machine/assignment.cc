@@ -20,12 +20,6 @@ uint64_t Mixed(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-uint64_t HashOf(const std::string& text) {  // FNV-1a
-  uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return Mixed(hash);
-}
-
 // One member: its draws for every name, and its seats.
 class Seats {
  public:
@@ -115,6 +109,12 @@ void Seat(const std::vector<Sharer>& members, const std::vector<size_t>& chosen,
 }
 
 }  // namespace
+
+uint64_t HashOf(const std::string& text) {  // FNV-1a
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return Mixed(hash);
+}
 
 std::vector<size_t> Assign(const std::vector<Sharer>& members,
                            const std::vector<std::string>& names) {

@@ -4,6 +4,7 @@
 #define ZKRECIPES_RECIPES_MACHINE_ASSIGNMENT_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,9 @@ namespace zkrecipes::recipes::machine {
 inline constexpr int kAssignmentVersion = 1;
 
 inline constexpr int kMostWeight = 100;
+
+// Of a name, an id or a list: a part of the format.
+uint64_t HashOf(const std::string& text);
 
 struct Sharer {
   std::string id;

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_RECIPES_MACHINE_PARTITION_MEMBER_H_
+#define ZKRECIPES_RECIPES_MACHINE_PARTITION_MEMBER_H_
+
+#include <cstddef>
+#include <deque>
+#include <set>
+#include <vector>
+
+#include "recipes/machine/partition_slot.h"
+
+namespace zkrecipes::recipes::machine {
+
+// All partitions of one member: events in, actions out; a copyable value. See docs/adr/0064. Each
+// partition, named by its index, is a PartitionSlot; this adds which of them are wanted, when the
+// first acquires begin, how many are under way at once, and how it all ends.
+//
+//   kWaiting --Begin--> kRunning --Leave--> kDraining --Stop, or nobody else is there--> kStopped
+//       `------------------+--------------------+----------- Stop -------------------------^
+class PartitionMember {
+ public:
+  struct Action {
+    PartitionSlot::Action what;
+    size_t which = 0;
+    friend bool operator==(const Action&, const Action&) = default;
+  };
+  using Actions = std::vector<Action>;
+
+  PartitionMember(size_t partitions, size_t at_once) : slots_(partitions), at_once_(at_once) {}
+
+  // By the latest view: which partitions are this member's, and whether there is any other member
+  // that would take what this one gives up.
+  Actions OnPlan(const std::vector<bool>& mine, bool others);
+  Actions Begin();  // enough members have had the time to join
+  // The acquire has waited for so long that it does not count as under way any more.
+  Actions OnWaits(size_t which);
+  Actions OnGranted(size_t which);
+  Actions OnRefused(size_t which);
+  Actions OnDemanded(size_t which) { return Do(which, slots_[which].OnDemanded()); }
+  Actions OnEnded(size_t which) { return Do(which, slots_[which].OnEnded()); }
+  Actions OnReturned(size_t which) { return Do(which, slots_[which].OnReturned()); }
+  Actions OnLeft(size_t which) { return Do(which, slots_[which].OnLeft()); }
+  Actions OnRested(size_t which) { return Do(which, slots_[which].OnRested()); }
+  // This member leaves: it gives up what others wait for.
+  Actions Leave();
+  // All work is to end.
+  Actions Stop();
+
+  // It leaves, and nothing of it is under way.
+  bool over() const;
+  size_t owned() const;
+  size_t assigned() const;
+  size_t waited_for() const;  // assigned, and not owned
+  const PartitionSlot& slot(size_t which) const { return slots_[which]; }
+
+ private:
+  enum class State { kWaiting, kRunning, kDraining, kStopped };
+
+  Actions Do(size_t which, const PartitionSlot::Actions& actions);
+  void Add(size_t which, const PartitionSlot::Actions& actions, Actions& all);
+  void AddAcquires(Actions& all);
+  void SetWanted(Actions& all);
+
+  std::vector<PartitionSlot> slots_;
+  size_t at_once_;
+  State state_ = State::kWaiting;
+  std::vector<bool> mine_;      // of the last plan; empty before
+  bool others_ = true;          // ... until it is known
+  std::set<size_t> under_way_;  // acquires that count as such
+  std::deque<size_t> in_line_;  // acquires that are to begin once fewer are under way
+};
+
+}  // namespace zkrecipes::recipes::machine
+
+#endif  // ZKRECIPES_RECIPES_MACHINE_PARTITION_MEMBER_H_

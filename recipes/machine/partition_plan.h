@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_RECIPES_MACHINE_PARTITION_PLAN_H_
+#define ZKRECIPES_RECIPES_MACHINE_PARTITION_PLAN_H_
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+
+#include "recipes/machine/assignment.h"
+
+namespace zkrecipes::recipes::machine {
+
+// A member as its node in the group says.
+struct PresentMember {
+  std::string id;
+  std::string data;
+  absl::Time since;  // by the servers' clock
+};
+
+// The data of a member, and the name of its home: of the function that assigns, of the list of
+// names, and the weight.
+std::string MemberData(const std::vector<std::string>& names, int weight);
+
+// A home is a node that stays when its member has gone, under a name of its data and its id. A
+// member without it that has a home is away (see Sharer).
+std::string HomeName(const std::string& data, const std::string& id);
+
+struct PartitionPlan {
+  std::vector<Sharer> sharers;    // those of the same list, with those that are away
+  std::vector<size_t> assigned;   // of each name the index in `sharers`, or kNobody
+  size_t members = 0;             // that are present
+  size_t other_lists = 0;         // present members that have another list
+  bool joined = false;            // whether `id` is present
+  absl::Duration first_wait;      // what is left of it, counted from the moment when `id` joined
+  std::vector<std::string> away;  // their homes
+
+  std::vector<bool> Of(const std::string& id) const;  // of each name
+};
+
+// What members with this list of names have, by a view of the group and of the homes. Pure.
+PartitionPlan Plan(const std::string& id, const std::vector<std::string>& names,
+                   const std::vector<PresentMember>& present, const std::vector<std::string>& homes,
+                   absl::Duration first_wait);
+
+}  // namespace zkrecipes::recipes::machine
+
+#endif  // ZKRECIPES_RECIPES_MACHINE_PARTITION_PLAN_H_
