@@ -27,7 +27,7 @@ namespace [[gnu::visibility("default")]] zkrecipes {
 namespace [[gnu::visibility("hidden")]] internal {
 class PartitionState;
 class PartitionsCore;
-class PartitionMember;
+class PartitionRunner;
 struct PartitionMaker;
 }  // namespace internal
 
@@ -105,6 +105,7 @@ struct PartitionsReport {
   int assigned = 0;    // to this member, by what it sees
   int waited_for = 0;  // assigned, and not yet owned
   bool connected = true;
+  friend bool operator==(const PartitionsReport&, const PartitionsReport&) = default;
 };
 
 // The receivers of a member's events. Calls run on the client's executor; those of one member never
@@ -164,7 +165,8 @@ class Partitions {
     Running(Running&&) noexcept = default;
     Running& operator=(Running&& other) noexcept;
     // Ends all work (kStopping), without draining, and leaves in the background. Values that are
-    // kept keep their locks until they are destroyed.
+    // kept keep their locks until they are destroyed. Afterwards no receiver runs: blocks while
+    // another thread runs one.
     ~Running();
     // Drains, asks what is left to end, and waits until every OwnedPartition is destroyed and every
     // node is gone; blocks. OK, DeadlineExceeded and Cancelled as Lease::Release; otherwise what
@@ -175,8 +177,8 @@ class Partitions {
 
    private:
     friend class Partitions;
-    explicit Running(std::shared_ptr<internal::PartitionMember> member);
-    std::shared_ptr<internal::PartitionMember> member_;
+    explicit Running(std::shared_ptr<internal::PartitionRunner> runner);
+    std::shared_ptr<internal::PartitionRunner> runner_;  // null when moved from
   };
   //   InvalidArgument     as Run
   //   FailedPrecondition  the client is closed, or belongs to the parent process

@@ -2,23 +2,17 @@
 
 #include "recipes/machine/partition_member.h"
 
-#include <algorithm>
+#include <functional>
 
 namespace zkrecipes::recipes::machine {
 
-using SlotState = PartitionSlot::State;
-
-namespace {
-
-bool Owns(const PartitionSlot& slot) { return slot.works() && slot.state() != SlotState::kLost; }
-
-}  // namespace
-
 PartitionMember::Actions PartitionMember::OnPlan(const std::vector<bool>& mine, bool others) {
-  mine_ = mine;
   others_ = others;
   if (state_ == State::kDraining && !others) return Stop();
   Actions all;
+  if (state_ >= State::kDraining) return all;
+  planned_ = true;
+  SetMine(mine);
   if (state_ == State::kRunning) SetWanted(all);
   return all;
 }
@@ -27,39 +21,44 @@ PartitionMember::Actions PartitionMember::Begin() {
   Actions all;
   if (state_ != State::kWaiting) return all;
   state_ = State::kRunning;
-  SetWanted(all);
+  if (planned_) SetWanted(all);
   return all;
 }
 
 void PartitionMember::SetWanted(Actions& all) {
-  if (mine_.empty()) return;
   for (size_t i = 0; i < slots_.size(); ++i) {
-    if (mine_[i] != slots_[i].wanted()) Add(i, slots_[i].SetWanted(mine_[i]), all);
+    if (mine_[i] == slots_[i].wanted()) continue;
+    Do(
+        i, [&](PartitionSlot& slot) { return slot.SetWanted(mine_[i]); }, all);
   }
   AddAcquires(all);
 }
 
 PartitionMember::Actions PartitionMember::OnWaits(size_t which) {
+  Actions all;
   under_way_.erase(which);
-  return Do(which, {});
+  AddAcquires(all);
+  return all;
 }
+
 PartitionMember::Actions PartitionMember::OnGranted(size_t which) {
   under_way_.erase(which);
-  return Do(which, slots_[which].OnGranted());
+  return On(which, &PartitionSlot::OnGranted);
 }
+
 PartitionMember::Actions PartitionMember::OnRefused(size_t which) {
   under_way_.erase(which);
-  return Do(which, slots_[which].OnRefused());
+  return On(which, &PartitionSlot::OnRefused);
 }
 
 // A spare partition is watched, and another member that waits for it gets it. Without any other it
 // would only work on in vain.
 PartitionMember::Actions PartitionMember::Leave() {
-  if (state_ >= State::kDraining) return {};
+  Actions all;
+  if (state_ >= State::kDraining) return all;
   if (!others_ || state_ == State::kWaiting) return Stop();
   state_ = State::kDraining;
-  mine_.assign(slots_.size(), false);
-  Actions all;
+  SetMine(std::vector<bool>(slots_.size()));
   SetWanted(all);
   return all;
 }
@@ -68,26 +67,34 @@ PartitionMember::Actions PartitionMember::Stop() {
   Actions all;
   if (state_ == State::kStopped) return all;
   state_ = State::kStopped;
-  mine_.assign(slots_.size(), false);
-  for (size_t i = 0; i < slots_.size(); ++i) Add(i, slots_[i].Stop(), all);
+  SetMine(std::vector<bool>(slots_.size()));
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    Do(
+        i, [](PartitionSlot& slot) { return slot.Stop(); }, all);
+  }
   AddAcquires(all);
   return all;
 }
 
-PartitionMember::Actions PartitionMember::Do(size_t which, const PartitionSlot::Actions& actions) {
+PartitionMember::Actions PartitionMember::On(size_t which, Event event) {
   Actions all;
-  Add(which, actions, all);
+  Do(which, event, all);
   AddAcquires(all);
   return all;
 }
 
-void PartitionMember::Add(size_t which, const PartitionSlot::Actions& actions, Actions& all) {
+template <typename Change>
+void PartitionMember::Do(size_t which, Change change, Actions& all) {
+  Count(which, false);
+  const PartitionSlot::Actions actions = std::invoke(change, slots_[which]);
+  Count(which, true);
   for (const PartitionSlot::Action action : actions) {
     if (action == PartitionSlot::Action::kAcquire) {
       in_line_.push_back(which);
-    } else if (action == PartitionSlot::Action::kWithdraw &&
-               std::erase(in_line_, which) > 0) {  // it has not begun: this is its answer
-      Add(which, slots_[which].OnRefused(), all);
+    } else if (action == PartitionSlot::Action::kWithdraw && std::erase(in_line_, which) > 0) {
+      // It has not begun: this is its answer.
+      Do(
+          which, [](PartitionSlot& slot) { return slot.OnRefused(); }, all);
     } else {
       all.push_back({action, which});
     }
@@ -102,22 +109,25 @@ void PartitionMember::AddAcquires(Actions& all) {
   }
 }
 
-bool PartitionMember::over() const {
-  return state_ >= State::kDraining && std::ranges::all_of(slots_, [](const PartitionSlot& slot) {
-           return slot.state() == SlotState::kIdle;
-         });
+void PartitionMember::SetMine(const std::vector<bool>& mine) {
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (mine_[i] == mine[i]) continue;
+    Count(i, false);
+    mine_[i] = mine[i];
+    Count(i, true);
+  }
 }
 
-size_t PartitionMember::owned() const {
-  return static_cast<size_t>(std::ranges::count_if(slots_, Owns));
-}
-size_t PartitionMember::assigned() const {
-  return static_cast<size_t>(std::ranges::count(mine_, true));
-}
-size_t PartitionMember::waited_for() const {
-  size_t count = 0;
-  for (size_t i = 0; i < mine_.size(); ++i) count += mine_[i] && !Owns(slots_[i]) ? 1 : 0;
-  return count;
+void PartitionMember::Count(size_t which, bool adds) {
+  const PartitionSlot& slot = slots_[which];
+  const bool owns = slot.works() && slot.state() != PartitionSlot::State::kLost;
+  const auto count = [adds](size_t& number, bool counts) {
+    if (counts) adds ? ++number : --number;
+  };
+  count(busy_, slot.state() != PartitionSlot::State::kIdle);
+  count(owned_, owns);
+  count(assigned_, mine_[which]);
+  count(waited_for_, mine_[which] && !owns);
 }
 
 }  // namespace zkrecipes::recipes::machine

@@ -27,7 +27,8 @@ class PartitionMember {
   };
   using Actions = std::vector<Action>;
 
-  PartitionMember(size_t partitions, size_t at_once) : slots_(partitions), at_once_(at_once) {}
+  PartitionMember(size_t partitions, size_t at_once)
+      : slots_(partitions), at_once_(at_once), mine_(partitions) {}
 
   // By the latest view: which partitions are this member's, and whether there is any other member
   // that would take what this one gives up.
@@ -37,38 +38,48 @@ class PartitionMember {
   Actions OnWaits(size_t which);
   Actions OnGranted(size_t which);
   Actions OnRefused(size_t which);
-  Actions OnDemanded(size_t which) { return Do(which, slots_[which].OnDemanded()); }
-  Actions OnEnded(size_t which) { return Do(which, slots_[which].OnEnded()); }
-  Actions OnReturned(size_t which) { return Do(which, slots_[which].OnReturned()); }
-  Actions OnLeft(size_t which) { return Do(which, slots_[which].OnLeft()); }
-  Actions OnRested(size_t which) { return Do(which, slots_[which].OnRested()); }
+  Actions OnDemanded(size_t which) { return On(which, &PartitionSlot::OnDemanded); }
+  Actions OnEnded(size_t which) { return On(which, &PartitionSlot::OnEnded); }
+  Actions OnReturned(size_t which) { return On(which, &PartitionSlot::OnReturned); }
+  Actions OnLeft(size_t which) { return On(which, &PartitionSlot::OnLeft); }
+  Actions OnRested(size_t which) { return On(which, &PartitionSlot::OnRested); }
   // This member leaves: it gives up what others wait for.
   Actions Leave();
   // All work is to end.
   Actions Stop();
 
   // It leaves, and nothing of it is under way.
-  bool over() const;
-  size_t owned() const;
-  size_t assigned() const;
-  size_t waited_for() const;  // assigned, and not owned
+  bool over() const { return state_ >= State::kDraining && busy_ == 0; }
+  size_t owned() const { return owned_; }
+  size_t assigned() const { return assigned_; }
+  size_t waited_for() const { return waited_for_; }  // assigned, and not owned
   const PartitionSlot& slot(size_t which) const { return slots_[which]; }
 
  private:
   enum class State { kWaiting, kRunning, kDraining, kStopped };
 
-  Actions Do(size_t which, const PartitionSlot::Actions& actions);
-  void Add(size_t which, const PartitionSlot::Actions& actions, Actions& all);
+  using Event = PartitionSlot::Actions (PartitionSlot::*)();
+  Actions On(size_t which, Event event);
+  // To a slot; counts what it does.
+  template <typename Change>
+  void Do(size_t which, Change change, Actions& all);
   void AddAcquires(Actions& all);
   void SetWanted(Actions& all);
+  void SetMine(const std::vector<bool>& mine);
+  void Count(size_t which, bool adds);
 
   std::vector<PartitionSlot> slots_;
   size_t at_once_;
   State state_ = State::kWaiting;
-  std::vector<bool> mine_;      // of the last plan; empty before
+  std::vector<bool> mine_;      // of the last plan
+  bool planned_ = false;        // there was one
   bool others_ = true;          // ... until it is known
   std::set<size_t> under_way_;  // acquires that count as such
   std::deque<size_t> in_line_;  // acquires that are to begin once fewer are under way
+  size_t busy_ = 0;             // slots that are not idle
+  size_t owned_ = 0;
+  size_t assigned_ = 0;
+  size_t waited_for_ = 0;
 };
 
 }  // namespace zkrecipes::recipes::machine

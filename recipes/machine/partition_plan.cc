@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <set>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
@@ -57,6 +58,7 @@ PartitionPlan Plan(const std::string& id, const std::vector<std::string>& names,
                    const std::vector<PresentMember>& present, const std::vector<std::string>& homes,
                    absl::Duration first_wait) {
   PartitionPlan plan;
+  std::set<std::string> known;
   const std::string prefix = PrefixOf(names);
   absl::Time oldest = absl::InfiniteFuture();
   absl::Time own = absl::InfinitePast();
@@ -67,6 +69,7 @@ PartitionPlan Plan(const std::string& id, const std::vector<std::string>& names,
       continue;
     }
     ++plan.members;
+    known.insert(member.id);
     plan.sharers.push_back({member.id, *weight});
     oldest = std::min(oldest, member.since);
     if (member.id == id) own = member.since;
@@ -75,13 +78,13 @@ PartitionPlan Plan(const std::string& id, const std::vector<std::string>& names,
   if (plan.joined) {
     plan.first_wait = std::max(absl::ZeroDuration(), oldest + first_wait - own);
   }
+  std::ranges::sort(homes);  // of two of one id all members take the same
   for (const std::string& home : homes) {
     const size_t dash = std::min(home.rfind('-'), home.size());
     const std::optional<int> weight = WeightIn(home.substr(0, dash), prefix);
     if (!weight.has_value()) continue;
     const std::string its_id = absl::HexStringToBytes(home.substr(dash + 1));
-    const bool known = std::ranges::find(plan.sharers, its_id, &Sharer::id) != plan.sharers.end();
-    if (known) continue;
+    if (!known.insert(its_id).second) continue;
     plan.sharers.push_back({its_id, *weight, /*present=*/false});
     plan.away.push_back(home);
   }

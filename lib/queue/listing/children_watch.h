@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_QUEUE_LISTING_CHILDREN_WATCH_H_
+#define ZKRECIPES_LIB_QUEUE_LISTING_CHILDREN_WATCH_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+#include "lib/session/client/client_core.h"
+#include "lib/session/retry_pauses.h"
+#include "lib/session/session.h"
+#include "lib/zk/seam/types.h"
+
+namespace zkrecipes::queue::listing {
+
+// Follows the children of a node, with one watch: on them or, without the node, on its existence.
+// Each listing is one request, which sets the watch, so the latest state is never missed. Everything
+// on the reactor. Keeps itself alive until Stop, an error or the end of the client.
+class ChildrenWatch : public session::SessionListener,
+                      public std::enable_shared_from_this<ChildrenWatch> {
+ public:
+  // The names, none without the node; or why there will be no more: then it has stopped. Never
+  // called inside Begin or Stop, nor after Stop.
+  using Seen = absl::AnyInvocable<void(absl::StatusOr<zk::Names>)>;
+
+  // `path`: on the server. A change is looked at within `gather`, so that what happens together is
+  // seen together.
+  static std::shared_ptr<ChildrenWatch> Begin(std::shared_ptr<internal::ClientCore> core,
+                                              session::Session& session, std::string path,
+                                              absl::Duration gather, Seen seen);
+  void Stop();
+
+  void OnConnected() override;
+  void OnDisconnected() override {}  // the watch stays
+  void OnExpired() override;
+  void OnFailed(const absl::Status& why) override { Tell(why); }
+  void OnClosing() override { Tell(absl::FailedPreconditionError("the client is closed")); }
+
+ private:
+  ChildrenWatch(std::shared_ptr<internal::ClientCore> core, session::Session& session,
+                std::string path, absl::Duration gather, Seen seen);
+  void Look(zk::WatchKind kind);
+  void LookAfter(absl::Duration pause);
+  void OnReply(const zk::Reply& reply);
+  void Unwatch();
+  void Tell(absl::StatusOr<zk::Names> names);
+
+  const std::shared_ptr<internal::ClientCore> core_;
+  const std::string path_;
+  const absl::Duration gather_;
+  session::Session* session_;  // null once stopped
+  Seen seen_;
+  std::shared_ptr<ChildrenWatch> self_;  // until stopped
+  session::PathBudget::Reservation bytes_;
+  uint64_t look_ = 0;     // the latest
+  bool asking_ = true;    // ... has not been answered
+  zk::Watch watch_ = {};  // ... its watch, if there is one
+  session::machine::WatcherId watcher_ = 0;
+  session::RetryPauses retry_pauses_;
+};
+
+}  // namespace zkrecipes::queue::listing
+
+#endif  // ZKRECIPES_LIB_QUEUE_LISTING_CHILDREN_WATCH_H_

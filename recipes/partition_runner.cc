@@ -1,0 +1,481 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "recipes/partition_runner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+#include "lib/base/random.h"
+#include "lib/queue/acquire/acquisition.h"
+#include "lib/queue/machine/node_name.h"
+#include "lib/session/client/client_options.h"
+#include "lib/zk/seam/path.h"
+
+namespace zkrecipes::internal {
+namespace {
+
+using queue::listing::ChildrenWatch;
+using Slots = recipes::machine::PartitionSlot;
+
+// An acquire that has not been answered by then waits for another owner.
+constexpr absl::Duration kWaits = absl::Seconds(1);
+// Of members that have gone, and may come back: they are known for so long.
+constexpr absl::Duration kAway = absl::Minutes(10);
+// Homes change rarely, and when one goes nobody waits for it.
+constexpr absl::Duration kGatherHomes = absl::Seconds(2);
+// How often a member that is not seen in the group asks why.
+constexpr absl::Duration kMembershipCheck = absl::Seconds(1);
+
+// Errors after which another acquire may succeed by itself.
+bool MayTryAgain(const absl::Status& status) {
+  return absl::IsAborted(status) || absl::IsUnavailable(status) ||
+         absl::IsDeadlineExceeded(status) || absl::IsCancelled(status);
+}
+
+}  // namespace
+
+// ---- one turn of a partition --------------------------------------------------------------------
+
+PartitionState::PartitionState(std::shared_ptr<PartitionRunner> its_runner, size_t its_place,
+                               std::string its_name, Lease its_lease)
+    : runner(std::move(its_runner)),
+      which(its_place),
+      name(std::move(its_name)),
+      lease(std::move(its_lease)) {}
+
+void PartitionState::HeedEnd() { on_end_.emplace(lease.ended(), OnEnd{weak_from_this()}); }
+
+// The work learns of a loss without a detour; the runner a moment later.
+void PartitionState::OnEnd::operator()() const {
+  const auto self = of.lock();
+  if (self == nullptr || self->released_) return;
+  self->RequestEnd(PartitionEnd::kLost);
+  self->runner->Post([self](PartitionRunner& its) {
+    if (its.slots_[self->which].state == self) its.CarryOut(its.member_.OnEnded(self->which));
+  });
+}
+
+void PartitionState::RequestEnd(PartitionEnd why) {
+  const int reason = static_cast<int>(why);
+  int none = kNone;
+  if (why == PartitionEnd::kLost) {
+    reason_ = reason;
+  } else if (!reason_.compare_exchange_strong(none, reason)) {
+    return;
+  }
+  end_.request_stop();
+}
+
+std::optional<PartitionEnd> PartitionState::reason() const {
+  const int reason = reason_;
+  if (reason == kNone) return std::nullopt;
+  return static_cast<PartitionEnd>(reason);
+}
+
+// ---- from outside -------------------------------------------------------------------------------
+
+std::shared_ptr<PartitionRunner> PartitionRunner::Begin(std::shared_ptr<const PartitionsCore> of,
+                                                        PartitionEvents events) {
+  std::shared_ptr<PartitionRunner> self(new PartitionRunner(std::move(of), std::move(events)));
+  self->self_ = self;
+  self->Post([](PartitionRunner& runner) { runner.Start(); });
+  return self;
+}
+
+PartitionRunner::PartitionRunner(std::shared_ptr<const PartitionsCore> of, PartitionEvents events)
+    : of_(std::move(of)),
+      core_(ClientAccess::Core(*of_->client)),
+      events_(std::move(events)),
+      subscriber_(std::make_shared<session::Subscriber<absl::AnyInvocable<void()>>>(
+          core_->executor(), [](absl::AnyInvocable<void()> call) { call(); })),
+      member_(of_->names.size(), static_cast<size_t>(of_->options.at_once)),
+      slots_(of_->names.size()) {}
+
+// Once the client is closed, its tasks go on without a session, on any thread.
+template <typename Task>
+void PartitionRunner::Post(Task task) {
+  core_->Post(
+      [self = shared_from_this(), task = std::move(task)](session::Session* session) mutable {
+        self->session_ = session;
+        if (session == nullptr) self->Fail(absl::FailedPreconditionError("the client is closed"));
+        task(*self);
+        self->Report();
+        self->CheckOver();
+      });
+}
+
+template <typename Task>
+void PartitionRunner::After(absl::Duration pause, Task task) {
+  if (session_ == nullptr) return;
+  zk::Reactor& reactor = *core_->reactor();
+  reactor.CallAt(reactor.Now() + pause,
+                 [weak = weak_from_this(), task = std::move(task)]() mutable {
+                   if (const auto self = weak.lock()) self->Post(std::move(task));
+                 });
+}
+
+void PartitionRunner::Drain() {
+  Post([](PartitionRunner& runner) {
+    if (std::exchange(runner.leaving_, true)) return;
+    runner.StopJoining();
+    runner.CarryOut(runner.member_.Leave());
+    const absl::Duration drain = runner.of_->options.drain;
+    const auto stop = [](PartitionRunner& late) { late.CarryOut(late.member_.Stop()); };
+    if (drain == absl::ZeroDuration()) return stop(runner);
+    if (drain < absl::InfiniteDuration()) runner.After(drain, stop);
+  });
+}
+
+void PartitionRunner::End(absl::Status why) {
+  Post([why = std::move(why)](PartitionRunner& runner) { runner.Fail(why); });
+}
+
+absl::Status PartitionRunner::LeaveGroup(const WaitOptions& wait) {
+  std::optional<Membership> membership;
+  {
+    base::MutexLock lock(mutex_);
+    membership.swap(membership_);
+  }
+  return membership.has_value() ? std::move(*membership).Leave(wait) : absl::OkStatus();
+}
+
+void PartitionRunner::WhenOver(absl::AnyInvocable<void(absl::Status) &&> over) {
+  absl::Status outcome;
+  {
+    base::MutexLock lock(mutex_);
+    if (!outcome_.has_value()) return waiters_.push_back(std::move(over));
+    outcome = *outcome_;
+  }
+  std::move(over)(std::move(outcome));
+}
+
+absl::Status PartitionRunner::status() const {
+  base::MutexLock lock(mutex_);
+  return status_;
+}
+
+void PartitionRunner::Return(std::shared_ptr<PartitionState> state) {
+  Post([state = std::move(state)](PartitionRunner& runner) {
+    const Member::Actions actions = runner.member_.OnReturned(state->which);
+    const bool releases = runner.member_.slot(state->which).state() == Slots::State::kLeaving;
+    if (!releases) runner.slots_[state->which].state = nullptr;  // its lease was lost
+    runner.CarryOut(actions);
+  });
+}
+
+void PartitionRunner::Mute() {
+  muted_ = true;
+  subscriber_->End();
+}
+
+// ---- the group ----------------------------------------------------------------------------------
+
+void PartitionRunner::Start() {
+  if (leaving_) return;
+  const Group group = of_->group();
+  const auto weak = weak_from_this();
+  group_ = group.Watch([weak](absl::StatusOr<GroupView> view) {
+    const auto self = weak.lock();
+    if (self == nullptr) return;
+    self->Post([view = std::move(view)](PartitionRunner& runner) { runner.OnView(view); });
+  });
+  homes_watch_ = ChildrenWatch::Begin(
+      core_, *session_, core_->name_space().ToServer(of_->homes()), kGatherHomes,
+      [weak](absl::StatusOr<zk::Names> homes) {
+        const auto self = weak.lock();
+        if (self == nullptr) return;
+        self->Post([homes = std::move(homes)](PartitionRunner& runner) { runner.OnHomes(homes); });
+      });
+  joining_ = true;
+  group.JoinAsync(
+      {.id = of_->options.id, .data = of_->data()}, {.cancel = stop_joining_.get_token()},
+      [self = shared_from_this()](absl::StatusOr<Membership> membership) {
+        self->Post([membership = std::move(membership)](PartitionRunner& runner) mutable {
+          runner.OnJoined(std::move(membership));
+        });
+      });
+}
+
+void PartitionRunner::OnJoined(absl::StatusOr<Membership> membership) {
+  joining_ = false;
+  if (leaving_) return;  // it leaves again, in the background
+  if (!membership.ok()) return Fail(membership.status());
+  {
+    base::MutexLock lock(mutex_);
+    membership_ = *std::move(membership);
+  }
+  MakeHome();
+}
+
+void PartitionRunner::OnView(absl::StatusOr<GroupView> view) {
+  if (!view.ok()) return Fail(view.status());
+  report_.connected = view->connected;
+  if (!view->connected) return;  // the last one counts until there is another
+  view_ = *std::move(view);
+  Replan();
+}
+
+void PartitionRunner::OnHomes(absl::StatusOr<zk::Names> homes) {
+  if (!homes.ok()) return Fail(homes.status());
+  homes_ = *std::move(homes);
+  MakeHome();
+  Replan();
+}
+
+void PartitionRunner::Replan() {
+  if (!view_.has_value() || !homes_.has_value()) return;
+  const recipes::machine::PartitionPlan plan = of_->Plan(*view_, *homes_);
+  report_.members = static_cast<int>(plan.members);
+  report_.other_lists = static_cast<int>(plan.other_lists);
+  if (plan.joined && !std::exchange(waits_, true)) {
+    After(plan.first_wait, [](PartitionRunner& late) { late.CarryOut(late.member_.Begin()); });
+  }
+  joined_ = plan.joined;
+  if (!joined_) CheckMembership();
+  ForgetHomes(plan.away);
+  CarryOut(member_.OnPlan(plan.Of(of_->options.id), plan.members > (plan.joined ? 1 : 0)));
+}
+
+// A membership joins again by itself. If that is refused for good, there is no notice of it.
+void PartitionRunner::CheckMembership() {
+  if (leaving_ || checks_) return;
+  absl::Status refusal;
+  {
+    base::MutexLock lock(mutex_);
+    if (membership_.has_value()) refusal = membership_->status();
+  }
+  if (!refusal.ok()) return Fail(refusal);
+  checks_ = true;
+  After(kMembershipCheck, [](PartitionRunner& late) {
+    late.checks_ = false;
+    if (!late.joined_) late.CheckMembership();
+  });
+}
+
+// Both are as good if they are there already. What is lost with a connection is sent again with the
+// next listing; until then a restart of this member moves more than it must.
+void PartitionRunner::MakeHome() {
+  if (leaving_ || joining_ || session_ == nullptr || !of_->has_home || !homes_.has_value()) return;
+  const std::string name = recipes::machine::HomeName(of_->data(), of_->options.id);
+  if (std::ranges::find(*homes_, name) != homes_->end()) return;
+  const std::string parent = core_->name_space().ToServer(of_->homes());
+  std::vector<zk::AclEntry> acl;
+  if (of_->options.acquire.acl) acl = session::client::EntriesOf(*of_->options.acquire.acl);
+  const auto ignore = [](const zk::Reply&) {};
+  session_->Send(zk::Create{parent, "", zk::CreateMode::kContainer, acl}, ignore);
+  session_->Send(zk::Create{zk::JoinPath(parent, name), "", zk::CreateMode::kPersistent, acl},
+                 ignore);
+}
+
+void PartitionRunner::ForgetHomes(const std::vector<std::string>& away) {
+  const base::BootTime now = core_->Now();
+  std::map<std::string, base::BootTime> still;
+  for (const std::string& home : away) {
+    const auto known = away_.find(home);
+    const base::BootTime since = known == away_.end() ? now : known->second;
+    still[home] = since;
+    if (now - since < kAway || session_ == nullptr) continue;
+    session_->Send(zk::Delete{zk::JoinPath(core_->name_space().ToServer(of_->homes()), home)},
+                   [](const zk::Reply&) {});
+  }
+  away_ = std::move(still);
+  if (away_.empty() || std::exchange(forgets_, true)) return;
+  After(kAway / 10, [](PartitionRunner& late) {
+    late.forgets_ = false;
+    late.Replan();
+  });
+}
+
+// ---- its end ------------------------------------------------------------------------------------
+
+void PartitionRunner::StopJoining() {
+  leaving_ = true;
+  stop_joining_.request_stop();
+}
+
+void PartitionRunner::Fail(absl::Status why) {
+  if (self_ == nullptr) return;          // it is over
+  std::optional<Membership> membership;  // leaves in the background
+  {
+    base::MutexLock lock(mutex_);
+    if (status_.ok()) status_ = std::move(why);
+    membership.swap(membership_);
+  }
+  StopJoining();
+  CarryOut(member_.Stop());
+}
+
+void PartitionRunner::CheckOver() {
+  if (self_ == nullptr || joining_ || !leaving_ || !member_.over()) return;
+  const std::shared_ptr<PartitionRunner> alive = std::move(self_);
+  group_ = Subscription();
+  if (homes_watch_ != nullptr && session_ != nullptr) homes_watch_->Stop();
+  homes_watch_ = nullptr;
+  // A deletion that was not confirmed is, with its session, by now.
+  const bool gone = core_->Now() - released_ > 2 * core_->session_timeout();
+  std::vector<absl::AnyInvocable<void(absl::Status) &&>> waiters;
+  absl::Status outcome;
+  {
+    base::MutexLock lock(mutex_);
+    outcome = status_;
+    if (outcome.ok() && unconfirmed_.has_value() && !gone) outcome = *unconfirmed_;
+    outcome_ = outcome;
+    waiters.swap(waiters_);
+  }
+  for (auto& waiter : waiters) std::move(waiter)(outcome);
+}
+
+void PartitionRunner::Report() {
+  if (self_ == nullptr) return;
+  PartitionsReport now = report_;
+  now.owned = static_cast<int>(member_.owned());
+  now.assigned = static_cast<int>(member_.assigned());
+  now.waited_for = static_cast<int>(member_.waited_for());
+  if (now == report_) return;
+  report_ = now;
+  if (events_.on_change == nullptr || muted_) return;
+  subscriber_->Tell([report = events_.on_change, now] { report(now); });
+}
+
+// ---- its partitions -----------------------------------------------------------------------------
+
+void PartitionRunner::CarryOut(const Member::Actions& actions) {
+  for (const Member::Action& action : actions) Act(action);
+}
+
+void PartitionRunner::Act(const Member::Action& action) {
+  Slot& slot = slots_[action.which];
+  switch (action.what) {
+    case Slots::Action::kAcquire:
+      return Acquire(action.which);
+    case Slots::Action::kWithdraw:
+      slot.withdraw.request_stop();
+      return;
+    case Slots::Action::kBegin:
+      return HandOut(action.which);
+    case Slots::Action::kWatch:
+      return WatchDemand(action.which);
+    case Slots::Action::kUnwatch:
+      if (slot.demand != nullptr && session_ != nullptr) slot.demand->Stop();
+      slot.demand = nullptr;
+      return;
+    case Slots::Action::kAskBack:
+      return AskFor(action.which, PartitionEnd::kAskedBack);
+    case Slots::Action::kAskStop:
+      return AskFor(action.which, PartitionEnd::kStopping);
+    case Slots::Action::kTellLost:
+      return;  // the lease itself has
+    case Slots::Action::kRelease:
+      return Release(action.which);
+    case Slots::Action::kRest:
+      return Rest(action.which);
+  }
+}
+
+void PartitionRunner::Acquire(size_t which) {
+  Slot& slot = slots_[which];
+  slot.turn = ++turns_;
+  slot.withdraw = std::stop_source();
+  const auto queue =
+      std::make_shared<const PathQueue>(core_, of_->lock(which), of_->options.acquire);
+  // No member waits for an answer that is lost: the contender finds its node again.
+  (void)queue::call::Begin(
+      queue::acquire::Enter(queue, queue::machine::Candidacy()),
+      {.cancel = slot.withdraw.get_token()},
+      [self = shared_from_this(), which](absl::StatusOr<Lease> lease) {
+        self->Post([which, lease = std::move(lease)](PartitionRunner& runner) mutable {
+          runner.OnAnswer(which, std::move(lease));
+        });
+      });
+  After(kWaits, [which, turn = slot.turn](PartitionRunner& late) {
+    if (!late.IsLate(which, turn)) late.CarryOut(late.member_.OnWaits(which));
+  });
+}
+
+void PartitionRunner::OnAnswer(size_t which, absl::StatusOr<Lease> lease) {
+  if (!lease.ok() && !MayTryAgain(lease.status())) Fail(lease.status());
+  // The process may have stood still since the grant: what is lost by now was not worth beginning.
+  if (!lease.ok() || lease->end_reason().has_value()) return CarryOut(member_.OnRefused(which));
+  slots_[which].state = std::make_shared<PartitionState>(shared_from_this(), which,
+                                                         of_->names[which], *std::move(lease));
+  slots_[which].state->HeedEnd();
+  CarryOut(member_.OnGranted(which));
+}
+
+// If no receiver runs any more, or the executor drops the task, the value comes back at once.
+void PartitionRunner::HandOut(size_t which) {
+  OwnedPartition owned = PartitionMaker::Make(slots_[which].state);
+  if (muted_) return;
+  subscriber_->Tell([gained = events_.on_gained, owned = std::move(owned)]() mutable {
+    gained(std::move(owned));
+  });
+}
+
+void PartitionRunner::WatchDemand(size_t which) {
+  if (session_ == nullptr) return;
+  slots_[which].demand = ChildrenWatch::Begin(
+      core_, *session_, core_->name_space().ToServer(of_->lock(which)), absl::ZeroDuration(),
+      [weak = weak_from_this(), which, turn = slots_[which].turn](absl::StatusOr<zk::Names> queue) {
+        const auto self = weak.lock();
+        if (self == nullptr) return;
+        self->Post([which, turn, queue = std::move(queue)](PartitionRunner& runner) {
+          if (!runner.IsLate(which, turn)) runner.OnQueue(which, queue);
+        });
+      });
+}
+
+// Where it cannot be seen whether another contender waits, one may.
+void PartitionRunner::OnQueue(size_t which, const absl::StatusOr<zk::Names>& queue) {
+  const Slot& slot = slots_[which];
+  if (slot.demand == nullptr || slot.state == nullptr) return;
+  const auto waits = [own = zk::NodeName(slot.state->lease.node())](const std::string& name) {
+    return name != own && queue::machine::ParseNodeName(name).has_value();
+  };
+  if (!queue.ok() || std::ranges::any_of(*queue, waits)) CarryOut(member_.OnDemanded(which));
+}
+
+void PartitionRunner::AskFor(size_t which, PartitionEnd why) {
+  core_->executor()->Execute([state = slots_[which].state, why] { state->RequestEnd(why); });
+}
+
+void PartitionRunner::Release(size_t which) {
+  PartitionState& state = *slots_[which].state;
+  state.Releases();
+  std::move(state.lease)
+      .ReleaseAsync({.timeout = core_->session_timeout()},
+                    [self = shared_from_this(), which](absl::Status status) {
+                      self->Post([which, status = std::move(status)](PartitionRunner& runner) {
+                        runner.OnReleased(which, status);
+                      });
+                    });
+}
+
+void PartitionRunner::OnReleased(size_t which, const absl::Status& status) {
+  slots_[which].state = nullptr;
+  if (absl::IsDeadlineExceeded(status)) {
+    unconfirmed_ = status;
+    released_ = core_->Now();
+  }
+  // Another lock would only be met by the same refusal.
+  if (absl::IsPermissionDenied(status)) Fail(status);
+  CarryOut(member_.OnLeft(which));
+}
+
+void PartitionRunner::Rest(size_t which) {
+  Slot& slot = slots_[which];
+  const auto limit = [&] {
+    return base::Doubled(of_->options.first_pause, of_->options.longest_pause, slot.rests);
+  };
+  // A turn that lasted as long as a pause may last was a success: the pauses begin anew.
+  if (core_->Now() - slot.rested >= limit()) slot.rests = 0;
+  const absl::Duration pause = base::Jittered(limit(), core_->reactor()->Random());
+  ++slot.rests;
+  slot.rested = core_->Now() + pause;
+  After(pause, [which, turn = slot.turn](PartitionRunner& late) {
+    if (!late.IsLate(which, turn)) late.CarryOut(late.member_.OnRested(which));
+  });
+}
+
+}  // namespace zkrecipes::internal

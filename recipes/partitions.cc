@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "zkrecipes/partitions.h"
+
+#include <atomic>
+#include <list>
+#include <set>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+#include "lib/base/process.h"
+#include "lib/queue/call/ask.h"
+#include "lib/queue/call/call.h"
+#include "lib/queue/listing/node_data.h"
+#include "lib/zk/seam/path.h"
+#include "recipes/partition_runner.h"
+
+namespace zkrecipes {
+
+using internal::PartitionRunner;
+using internal::PartitionsCore;
+using internal::PartitionState;
+using queue::call::Done;
+
+namespace {
+
+absl::Status CheckNames(const std::string& path, const std::vector<std::string>& names) {
+  if (names.empty()) return absl::InvalidArgumentError("partitions: there are none");
+  std::set<std::string> known;
+  for (const std::string& name : names) {
+    absl::Status rule = zk::ValidatePath("a partition's path", path + "/partitions/" + name);
+    if (!rule.ok()) return rule;
+    const auto wrong = [&](const char* what) {
+      return absl::InvalidArgumentError(absl::StrCat("partition ", zk::Quoted(name), ": ", what));
+    };
+    if (name.find('/') != std::string::npos) return wrong("must be one part of a path");
+    if (!known.insert(name).second) return wrong("is named twice");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckOptions(const PartitionsOptions& options) {
+  const auto wrong = [](const auto&... what) {
+    return absl::InvalidArgumentError(absl::StrCat("partitions: ", what...));
+  };
+  constexpr int kMost = recipes::machine::kMostWeight;
+  if (options.weight < 1 || options.weight > kMost) {
+    return wrong("weight ", options.weight, ": must be from 1 to ", kMost);
+  }
+  if (options.at_once < 1) return wrong("at_once ", options.at_once, ": must be 1 or more");
+  const absl::Duration first_wait = options.first_wait;
+  if (first_wait < absl::ZeroDuration() || first_wait == absl::InfiniteDuration()) {
+    return wrong("first wait \"", absl::FormatDuration(first_wait),
+                 "\": must be finite and not negative");
+  }
+  if (absl::Duration(options.drain) < absl::ZeroDuration()) {
+    return wrong("drain \"", absl::FormatDuration(options.drain), "\": must not be negative");
+  }
+  const absl::Duration first = options.first_pause;
+  const absl::Duration longest = options.longest_pause;
+  if (first <= absl::ZeroDuration() || first > longest || longest == absl::InfiniteDuration()) {
+    return wrong("pauses from \"", absl::FormatDuration(first), "\" to \"",
+                 absl::FormatDuration(longest), "\": must be positive, finite and not shrink");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Check(const std::string& path, const std::vector<std::string>& names,
+                   const PartitionsOptions& options) {
+  for (const absl::Status& status :
+       {zk::ValidatePath("path", path), CheckNames(path, names), CheckOptions(options)}) {
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+PartitionsOptions WithId(const Client& client, PartitionsOptions options) {
+  if (options.id.empty()) {
+    options.id = queue::listing::ThisOwnersData(
+        queue::machine::Dialect::kCurator, queue::machine::Mode::kLeader,
+        internal::ClientAccess::Core(client)->options().owner_id);
+  }
+  return options;
+}
+
+// A thread for each partition that is owned. Not thread-safe: its calls never overlap.
+class Workers {
+ public:
+  explicit Workers(const PartitionWork& work) : work_(work) {}
+  ~Workers() {
+    for (Worker& worker : workers_) worker.thread.join();
+  }
+
+  // ResourceExhausted: no thread can be started, and the partition is given back.
+  absl::Status Start(OwnedPartition owned) {
+    std::erase_if(workers_, [](Worker& worker) {
+      if (!worker.done) return false;
+      worker.thread.join();
+      return true;
+    });
+    Worker& worker = workers_.emplace_back();
+    try {
+      worker.thread = std::thread([this, &worker, mine = std::move(owned)]() mutable noexcept {
+        {
+          const OwnedPartition partition = std::move(mine);
+          const bool over = partition.end().stop_requested() || partition.lease().end_reason();
+          if (!over) work_(partition.name(), partition.lease(), partition.end());
+        }
+        worker.done = true;
+      });
+    } catch (const std::system_error& error) {
+      workers_.pop_back();
+      return absl::ResourceExhaustedError(
+          absl::StrCat("run: no thread for a partition's work: ", error.what()));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  struct Worker {
+    std::thread thread;
+    std::atomic<bool> done = false;
+  };
+  const PartitionWork& work_;
+  std::list<Worker> workers_;
+};
+
+queue::call::Start<absl::Status> Over(const std::shared_ptr<PartitionRunner>& runner) {
+  return {
+      runner->core().shared_from_this(),
+      [runner](const WaitOptions& wait,
+               Done<absl::Status>& done) -> absl::StatusOr<std::shared_ptr<queue::call::Pending>> {
+        auto call = queue::call::NewCall<absl::Status>(
+            runner->core().shared_from_this(), wait, std::move(done), [](bool cancelled) {
+              return absl::Status(
+                  cancelled ? absl::StatusCode::kCancelled : absl::StatusCode::kDeadlineExceeded,
+                  "leave: work has not ended, or a deletion was not confirmed; it goes on in "
+                  "the background");
+            });
+        runner->WhenOver([call](absl::Status status) { call->Settle(std::move(status)); });
+        call->HeedCancel(wait.cancel);
+        return call;
+      }};
+}
+
+}  // namespace
+
+// ---- what all calls have in common --------------------------------------------------------------
+
+PartitionsCore::PartitionsCore(std::shared_ptr<Client> its_client, std::string at,
+                               std::vector<std::string> of, PartitionsOptions its_options)
+    : client(std::move(its_client)),
+      path(std::move(at)),
+      names(std::move(of)),
+      options(WithId(*client, its_options)),
+      has_home(!its_options.id.empty() ||
+               !internal::ClientAccess::Core(*client)->options().owner_id.empty()),
+      rule(Check(path, names, options)) {}
+
+Group PartitionsCore::group() const {
+  const AcquireOptions& all = options.acquire;
+  return Group(client, path + "/members",
+               {.wait_for_proof = all.wait_for_proof,
+                .ends_at = all.ends_at,
+                .acl = all.acl,
+                .listener = all.listener});
+}
+
+recipes::machine::PartitionPlan PartitionsCore::Plan(const GroupView& view, zk::Names homes) const {
+  std::vector<recipes::machine::PresentMember> present;
+  for (const Member& member : view.members) {
+    present.push_back({member.id, member.data, member.since});
+  }
+  return recipes::machine::Plan(options.id, names, present, std::move(homes), options.first_wait);
+}
+
+// ---- OwnedPartition -----------------------------------------------------------------------------
+
+namespace {
+
+void Drop(std::shared_ptr<PartitionState> state) {
+  if (state == nullptr) return;
+  if (!state->runner->core().InHomeProcess()) return base::Leak(std::move(state));
+  PartitionRunner& runner = *state->runner;
+  runner.Return(std::move(state));
+}
+
+}  // namespace
+
+OwnedPartition::OwnedPartition(std::shared_ptr<PartitionState> state) : state_(std::move(state)) {}
+
+OwnedPartition& OwnedPartition::operator=(OwnedPartition&& other) noexcept {
+  if (this != &other) Drop(std::exchange(state_, std::move(other.state_)));
+  return *this;
+}
+
+OwnedPartition::~OwnedPartition() { Drop(std::move(state_)); }
+
+const std::string& OwnedPartition::name() const { return state_->name; }
+const Lease& OwnedPartition::lease() const { return state_->lease; }
+std::stop_token OwnedPartition::end() const { return state_->end(); }
+std::optional<PartitionEnd> OwnedPartition::end_reason() const { return state_->reason(); }
+
+std::ostream& operator<<(std::ostream& out, PartitionEnd end) {
+  switch (end) {
+    case PartitionEnd::kAskedBack:
+      return out << "asked back";
+    case PartitionEnd::kStopping:
+      return out << "stopping";
+    case PartitionEnd::kLost:
+      return out << "lost";
+  }
+  return out;
+}
+
+// ---- Partitions ---------------------------------------------------------------------------------
+
+Partitions::Partitions(std::shared_ptr<Client> client, std::string path,
+                       std::vector<std::string> names, PartitionsOptions options)
+    : core_(std::make_shared<const PartitionsCore>(std::move(client), std::move(path),
+                                                   std::move(names), std::move(options))) {}
+
+namespace {
+
+std::vector<std::string> Numbered(int count) {
+  std::vector<std::string> names;
+  for (int i = 0; i < count; ++i) names.push_back(absl::StrCat(i));
+  return names;
+}
+
+// The client is open, and there is a thread for what is told.
+absl::Status MayStart(const PartitionsCore& of) {
+  const auto& core = internal::ClientAccess::Core(*of.client);
+  if (!core->InHomeProcess()) return core->CheckMayBlock();
+  if (!of.rule.ok()) return of.rule;
+  if (of.client->state() == ClientState::kClosed) {
+    return absl::FailedPreconditionError("partitions: the client is closed");
+  }
+  for (const auto what :
+       {internal::ClientCore::ThreadFor::kNotices, internal::ClientCore::ThreadFor::kAnswers}) {
+    if (absl::Status ready = core->PrepareThread(what); !ready.ok()) return ready;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Partitions::Partitions(std::shared_ptr<Client> client, std::string path, int count,
+                       PartitionsOptions options)
+    : Partitions(std::move(client), std::move(path), Numbered(count), std::move(options)) {}
+
+absl::Status Partitions::Run(std::stop_token stop, const PartitionWork& work) const {
+  const auto core = internal::ClientAccess::Core(*core_->client);
+  if (work == nullptr) return absl::InvalidArgumentError("run: there is no work");
+  if (absl::Status may = MayStart(*core_); !may.ok()) return may;
+  if (absl::Status may = core->CheckMayBlock(); !may.ok()) return may;
+  const auto over = std::make_shared<base::OneShot<absl::Status>>();
+  Workers workers(work);
+  std::shared_ptr<PartitionRunner> runner;
+  std::atomic<PartitionRunner*> gained_by = nullptr;
+  runner = PartitionRunner::Begin(core_, {.on_gained = [&](OwnedPartition owned) {
+                                    const absl::Status started = workers.Start(std::move(owned));
+                                    if (!started.ok()) gained_by.load()->End(started);
+                                  }});
+  gained_by = runner.get();
+  runner->WhenOver([over](absl::Status status) { over->Set(std::move(status)); });
+  const auto never = base::BootTime::InfiniteFuture();
+  std::optional<absl::Status> status = core->Await(*over, never, stop);
+  absl::Status left;
+  if (!status.has_value()) {
+    runner->Drain();
+    left = runner->LeaveGroup({.timeout = core->session_timeout()});
+    status = core->Await(*over, never);
+  }
+  runner->Mute();
+  if (!status->ok()) return *status;
+  return absl::IsDeadlineExceeded(left) ? left : absl::OkStatus();
+}
+
+absl::StatusOr<Partitions::Running> Partitions::Start(PartitionEvents events) const {
+  if (events.on_gained == nullptr) {
+    return absl::InvalidArgumentError("start: there is no receiver of what is gained");
+  }
+  if (absl::Status may = MayStart(*core_); !may.ok()) return may;
+  return Running(PartitionRunner::Begin(core_, std::move(events)));
+}
+
+absl::StatusOr<std::vector<Partitions::Assigned>> Partitions::Assignment(
+    const WaitOptions& wait) const {
+  const auto& core = internal::ClientAccess::Core(*core_->client);
+  if (core->InHomeProcess() && !core_->rule.ok()) return core_->rule;
+  const base::BootTime deadline =
+      core->InHomeProcess() ? core->Now() + wait.timeout : base::BootTime();
+  const auto view = core_->group().Members(wait);
+  if (!view.ok()) return view.status();
+  const std::string homes = core->name_space().ToServer(core_->homes());
+  const auto away = queue::call::AskUntilAnswered<zk::Names>(
+      *core, "list " + core_->homes(),
+      {std::max(absl::ZeroDuration(), deadline - core->Now()), wait.cancel},
+      [homes](session::Session& session, Done<absl::StatusOr<zk::Names>> done) {
+        session.Send(zk::GetChildren{homes},
+                     [homes, done = std::move(done)](const zk::Reply& reply) mutable {
+                       const bool known =
+                           reply.code == zk::Code::kOk || reply.code == zk::Code::kNoNode;
+                       if (known) return std::move(done)(reply.children);
+                       std::move(done)(queue::call::AskedStatus(reply.code, "list", homes));
+                     });
+      });
+  if (!away.ok()) return away.status();
+  const recipes::machine::PartitionPlan plan = core_->Plan(*view, *away);
+  std::vector<Assigned> all;
+  for (size_t i = 0; i < core_->names.size(); ++i) {
+    const size_t owner = plan.assigned[i];
+    const bool nobody = owner == recipes::machine::kNobody;
+    all.push_back({core_->names[i], nobody ? "" : plan.sharers[owner].id});
+  }
+  return all;
+}
+
+// ---- Running ------------------------------------------------------------------------------------
+
+namespace {
+
+void Abandon(const std::shared_ptr<PartitionRunner>& runner) {
+  if (runner == nullptr) return;
+  if (!runner->core().InHomeProcess()) return base::Leak(runner);
+  runner->End(absl::OkStatus());
+  runner->Mute();
+}
+
+}  // namespace
+
+Partitions::Running::Running(std::shared_ptr<PartitionRunner> runner)
+    : runner_(std::move(runner)) {}
+
+Partitions::Running& Partitions::Running::operator=(Running&& other) noexcept {
+  if (this != &other) Abandon(std::exchange(runner_, std::move(other.runner_)));
+  return *this;
+}
+
+Partitions::Running::~Running() { Abandon(runner_); }
+
+absl::Status Partitions::Running::status() const {
+  if (runner_ == nullptr) return absl::OkStatus();
+  internal::ClientCore& core = runner_->core();
+  return core.InHomeProcess() ? runner_->status() : core.CheckMayBlock();
+}
+
+absl::Status Partitions::Running::Leave(const WaitOptions& wait) && {
+  if (runner_ == nullptr) return absl::FailedPreconditionError("leave: it was moved from");
+  internal::ClientCore& core = runner_->core();
+  if (absl::Status may = queue::call::MayBegin(core, wait, /*blocks=*/true); !may.ok()) return may;
+  const std::shared_ptr<PartitionRunner> runner = std::exchange(runner_, nullptr);
+  const base::BootTime deadline = core.Now() + wait.timeout;
+  runner->Drain();
+  const absl::Status left = runner->LeaveGroup(wait);
+  const absl::Status status =
+      Blocking(Over(runner), {std::max(absl::ZeroDuration(), deadline - core.Now()), wait.cancel});
+  Abandon(runner);
+  return status.ok() ? left : status;
+}
+
+}  // namespace zkrecipes
