@@ -329,14 +329,12 @@ void PartitionRunner::CheckOver() {
 
 void PartitionRunner::Report() {
   if (self_ == nullptr) return;
-  PartitionsReport now = report_;
-  now.owned = static_cast<int>(member_.owned());
-  now.assigned = static_cast<int>(member_.assigned());
-  now.waited_for = static_cast<int>(member_.waited_for());
-  if (now == report_) return;
-  report_ = now;
-  if (events_.on_change == nullptr || muted_) return;
-  subscriber_->Tell([report = events_.on_change, now] { report(now); });
+  report_.owned = static_cast<int>(member_.owned());
+  report_.assigned = static_cast<int>(member_.assigned());
+  report_.waited_for = static_cast<int>(member_.waited_for());
+  if (report_ == told_ || events_.on_change == nullptr || muted_) return;
+  told_ = report_;
+  subscriber_->Tell([report = events_.on_change, told = told_] { report(told); });
 }
 
 // ---- its partitions -----------------------------------------------------------------------------

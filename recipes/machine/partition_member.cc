@@ -69,8 +69,7 @@ PartitionMember::Actions PartitionMember::Stop() {
   state_ = State::kStopped;
   SetMine(std::vector<bool>(slots_.size()));
   for (size_t i = 0; i < slots_.size(); ++i) {
-    Do(
-        i, [](PartitionSlot& slot) { return slot.Stop(); }, all);
+    Do(i, &PartitionSlot::Stop, all);
   }
   AddAcquires(all);
   return all;
@@ -93,8 +92,7 @@ void PartitionMember::Do(size_t which, Change change, Actions& all) {
       in_line_.push_back(which);
     } else if (action == PartitionSlot::Action::kWithdraw && std::erase(in_line_, which) > 0) {
       // It has not begun: this is its answer.
-      Do(
-          which, [](PartitionSlot& slot) { return slot.OnRefused(); }, all);
+      Do(which, &PartitionSlot::OnRefused, all);
     } else {
       all.push_back({action, which});
     }

@@ -55,7 +55,7 @@ std::vector<bool> PartitionPlan::Of(const std::string& id) const {
 }
 
 PartitionPlan Plan(const std::string& id, const std::vector<std::string>& names,
-                   const std::vector<PresentMember>& present, const std::vector<std::string>& homes,
+                   const std::vector<PresentMember>& present, std::vector<std::string> homes,
                    absl::Duration first_wait) {
   PartitionPlan plan;
   std::set<std::string> known;
