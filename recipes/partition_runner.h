@@ -171,7 +171,7 @@ class PartitionRunner : public std::enable_shared_from_this<PartitionRunner> {
   bool joined_ = false;  // by the last view
   bool checks_ = false;  // a timer for the membership runs
   PartitionsReport report_;
-  PartitionsReport told_;  // the last
+  PartitionsReport told_;                    // the last
   std::optional<absl::Status> unconfirmed_;  // of the last release that was not
   base::BootTime released_;
 

@@ -399,7 +399,8 @@ TEST_F(PartitionsTest, KeepTheirPromisesInAnyOrderOfEvents) {
           if (random() % 4 == 0) member.running.reset();
           break;
         case 1:
-          if (!member.running) member.Begin(Names(), {.id = absl::StrCat(which, "-", random() % 3)});
+          if (!member.running)
+            member.Begin(Names(), {.id = absl::StrCat(which, "-", random() % 3)});
           break;
         case 2:
           if (random() % 4 == 0) member.host->BreakConnections();

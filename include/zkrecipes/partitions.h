@@ -76,8 +76,8 @@ using PartitionWork =
     std::function<void(const std::string& name, const Lease& lease, std::stop_token end)>;
 
 struct PartitionsOptions {
-  // Of this member in the group; if empty, as MemberOptions::id. A process that keeps its id over a
-  // restart gets the same partitions again.
+  // Of this member in the group, and of no other; if empty, as MemberOptions::id. A process that
+  // comes back with its id within ten minutes gets the same partitions again.
   std::string id = {};
   // Its share, from 1 to 100: a member of weight 2 gets twice as many as one of weight 1.
   int weight = 1;
@@ -131,6 +131,10 @@ struct PartitionEvents {
 // the same locks, and take over what the others give up: so a fleet can be given another list by
 // restarting one process after another. PartitionsReport::other_lists tells.
 //
+// Restarting members one after another moves each partition at most twice, away and back, if each
+// has an id of its own: for that it leaves a node in PATH/homes, which the others delete once they
+// have missed it for ten minutes. Without ids a restart moves more than it must.
+//
 // PATH/members is a Group, and PATH/partitions/NAME the path of a Lock: `zkr ls` shows both. Needs
 // the ACL permissions of these. Neither Curator nor kazoo's SetPartitioner shares the path.
 //
@@ -149,7 +153,7 @@ class Partitions {
   // Until `stop`: is a member, and runs `work` on a thread of its own for each partition that it
   // owns. Then it drains, waits for all work to return, and leaves. Blocks. Lost connections,
   // sessions and leases do not end it. An exception that `work` throws ends the process.
-  //   OK                 stopped; nothing of this member is left on the servers
+  //   OK                 stopped; nothing of this member is left on the servers but its home
   //   DeadlineExceeded   stopped; a deletion was not confirmed within the session timeout, and goes
   //                      on in the background
   //   InvalidArgument    the path, a name, an option
