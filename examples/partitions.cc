@@ -21,12 +21,11 @@
 int main(int argc, char** argv) {
   const char* servers = argc > 3 ? argv[3] : std::getenv("ZKR_SERVERS");
   if (argc < 3) return std::cerr << "usage: partitions ID DIR [SERVERS]\n", 2;
-  const auto file_of = [&](const std::string& name) {
-    return zkrecipes::FencedFile(argv[2] + ("/shard-" + name));
-  };
+  const std::string prefix = std::string(argv[2]) + "/shard-";
   if (std::string(argv[1]) == "--create") {
     for (int i = 0; i < 16; ++i) {
-      if (!file_of(std::to_string(i)).Create().ok()) return std::cerr << "shard " << i << "\n", 1;
+      const auto made = zkrecipes::FencedFile(prefix + std::to_string(i)).Create();
+      if (!made.ok()) return std::cerr << made << "\n", 1;
     }
     return 0;
   }
@@ -46,7 +45,7 @@ int main(int argc, char** argv) {
   const absl::Status ran = shards.Run(
       stop.get_token(),
       [&](const std::string& name, const zkrecipes::Lease& lease, std::stop_token end) {
-        zkrecipes::FencedFile file = file_of(name);
+        zkrecipes::FencedFile file(prefix + name);
         const auto last = file.Claim(lease.pass());  // no earlier owner can write any more
         absl::Status written = last.status();
         for (int count = last.ok() ? std::atoi(last->c_str()) : 0; written.ok();) {
