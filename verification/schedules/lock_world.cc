@@ -5,6 +5,7 @@
 #include "verification/schedules/lock_world.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 
@@ -28,7 +29,7 @@ LockWorld::LockWorld(const LockWorldOptions& options)
                    .old_addresses_drop = options.seed % 2 == 1,
                    .traits = options.servers},
                   options.seed),
-      history_(kLockPath),
+      history_(kLockPath, static_cast<size_t>(options.permits)),
       slots_(static_cast<size_t>(options.slots)),
       tenant_(model()),
       election_(options.election ? NewReader<Election>() : nullptr),
@@ -135,6 +136,7 @@ void LockWorld::Check() {
     if (slots_[i] != nullptr && slots_[i]->lease.has_value()) CheckLease(*slots_[i], i);
   }
   if (delays()) CheckOneBelieves();
+  if (options_.permits > 0) CheckPermits();
   if (everyday()) CheckIsAvailable();
 }
 
@@ -174,6 +176,38 @@ void LockWorld::CheckOneBelieves() {
       Break("two believed at once", absl::StrCat(before->node(), " and ", bid->lease->node()));
     }
     before = &*bid->lease;
+  }
+}
+
+// Of those whose nodes an operator did not delete.
+void LockWorld::CheckPermits() {
+  int believers = 0;
+  bool alone = false;
+  for (const auto& bid : slots_) {
+    if (bid == nullptr || !bid->lease.has_value()) continue;
+    if (history_.EndOf(bid->node).has_value()) continue;  // CheckLease judges it
+    if (bid->lease->remaining() == absl::ZeroDuration()) continue;
+    ++believers;
+    alone |= bid->exclusive();
+  }
+  if (believers > (alone ? 1 : options_.permits)) Break("too many believed at once", Describe());
+}
+
+// Once it is calm: its turn had come at the last call already, half a session timeout ago.
+void LockWorld::CheckNoPermitIsFree() {
+  const std::set<int64_t> before = std::exchange(admitted_, {});
+  for (const auto& [czxid, path] : history_.nodes()) {
+    if (!history_.IsAdmitted(czxid)) continue;
+    admitted_.insert(czxid);
+    const bool waits = std::ranges::any_of(Live(), [czxid = czxid, this](const auto& bid) {
+      return bid->waiting() && bid->core->sessions().Of(history_.OwnerOf(czxid)) != nullptr;
+    });
+    const bool holds = std::ranges::any_of(slots_, [czxid = czxid](const auto& bid) {
+      return bid != nullptr && bid->lease.has_value() && bid->node == czxid;
+    });
+    if (waits && !holds && before.contains(czxid)) {
+      Break("a permit is free and one waits", absl::StrCat(path, "\n", Describe()));
+    }
   }
 }
 

@@ -51,7 +51,10 @@ struct Bid {
   std::shared_ptr<Bid> from;
 
   bool waiting() const { return answers == 0; }
-  bool exclusive() const { return candidacy.mode != queue::machine::Mode::kShared; }
+  bool exclusive() const {
+    return candidacy.mode != queue::machine::Mode::kShared &&
+           candidacy.mode != queue::machine::Mode::kPermit;
+  }
   // REQUIRES: it has a lease.
   bool believes() const {
     const Lease::State state = lease->state();
@@ -75,6 +78,7 @@ struct LockWorldOptions {
   int32_t next_sequence = 0;  // of the queue; nonzero: the queue is there from the beginning
   std::vector<queue::machine::Mode> modes = {};      // of the slots; empty: all are exclusive
   absl::Duration lock_delay = absl::ZeroDuration();  // of all leases
+  int permits = 0;                                   // of a semaphore; 0: it is none
   bool election = false;                             // leaders instead of locks
   bool writes = false;                               // holders write to a register
   bool misbehaves = false;                           // user code does (Misdeed)
@@ -157,6 +161,8 @@ class LockWorld {
   void Follow();  // what has been committed
   void CheckLease(Bid& bid, size_t slot);
   void CheckOneBelieves();
+  void CheckPermits();
+  void CheckNoPermitIsFree();
   void CheckIsAvailable();
   void RunUntil(base::BootTime when);  // and checks whenever time has gone on
   std::vector<testing::memory::ConnectionId> Orphans();
@@ -180,6 +186,7 @@ class LockWorld {
   void CheckGrant(const Bid& bid, const Lease& lease, const std::string& who);
   void CheckDelay(const std::shared_ptr<Bid>& bid, const std::string& who);
   void CheckError(size_t slot, const Bid& bid, const absl::Status& status);
+  bool HasNoNumber();
   bool MayNotGoUpOrDown(const Bid& bid, const absl::Status& status);
   void CloseClient(uint32_t client);
   size_t OpenClient();
@@ -223,7 +230,8 @@ class LockWorld {
   std::vector<std::shared_ptr<Bid>> slots_;  // null: idle
   std::vector<std::shared_ptr<Bid>> bids_;
   std::set<int64_t> granted_;
-  std::shared_ptr<Bid> last_;  // that was granted, in the tree's order
+  std::set<int64_t> admitted_;  // at the last CheckNoPermitIsFree
+  std::shared_ptr<Bid> last_;   // that was granted, in the tree's order
   int grants_ = 0;
   bool troubled_ = false;  // something went wrong
   std::optional<BrokenRule> broken_;

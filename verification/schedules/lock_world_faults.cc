@@ -126,12 +126,15 @@ void LockWorld::LetEachHaveATurn() {
     RunUntil(now() + options_.session_timeout / 2);
     CheckWatches();
     if (round > 0) CheckNodesAreWanted();
+    // A word that was denied is made good by the next waiter's check, which is later.
+    if (round > 0 && options_.permits > 0 && !tenant_.has_denied()) CheckNoPermitIsFree();
     if (round > 1 && elects()) election_->CheckObservers();
     for (auto& bid : slots_) {
       if (bid == nullptr || !bid->lease.has_value() || bid->next != nullptr) continue;
       CheckWasTold(*bid);
       bid->Release();
       bid = nullptr;
+      if (options_.permits > 0) break;  // one by one: each release has to wake the next
     }
     if (std::ranges::count(slots_, nullptr) == std::ssize(slots_)) return;
   }

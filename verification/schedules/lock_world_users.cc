@@ -60,6 +60,9 @@ void LockWorld::Begin(size_t slot, MoveKind kind) {
     bid->candidacy.data = queue::listing::CandidateData(absl::StrCat("slot ", slot), "at first");
   } else if (!options_.modes.empty()) {
     bid->candidacy.mode = options_.modes[slot];
+    if (bid->candidacy.mode == queue::machine::Mode::kPermit) {
+      bid->candidacy.permits = static_cast<uint16_t>(options_.permits);
+    }
   }
   bid->candidacy.lock_delay = options_.lock_delay;
   bid->candidacy.try_only = kind == MoveKind::kTry;
@@ -74,7 +77,7 @@ std::optional<queue::machine::Candidacy> LockWorld::GoingOn(size_t slot) const {
   if (!Holds(slot)) return std::nullopt;
   const Bid& from = *slots_[slot];
   const Mode mode = from.candidacy.mode;
-  if (mode == Mode::kExclusive || mode == Mode::kLeader) return std::nullopt;
+  if (mode != Mode::kShared && mode != Mode::kSharedWriter) return std::nullopt;
   auto going_on = queue::acquire::GoingOnFrom(
       internal::PathQueue(from.core, kLockPath), internal::LeaseMaker::StateOf(*from.lease).get(),
       mode,
@@ -213,6 +216,7 @@ void LockWorld::CheckError(size_t slot, const Bid& bid, const absl::Status& stat
       (bid.closed && absl::IsFailedPrecondition(status)) ||
       (bid.deleted && absl::IsAborted(status)) ||
       (tenant_.has_denied() && absl::IsPermissionDenied(status)) ||
+      (bid.candidacy.permits > 0 && absl::IsFailedPrecondition(status) && HasNoNumber()) ||
       ((options_.next_sequence != 0 || options_.servers.throttled_of > 0) &&
        absl::IsResourceExhausted(status)) ||
       (everyday_ == nullptr && absl::IsUnavailable(status) &&
@@ -221,6 +225,12 @@ void LockWorld::CheckError(size_t slot, const Bid& bid, const absl::Status& stat
   if (!explained) {
     Break("unexpected answer", absl::StrCat("slot ", slot, ": ", status.ToString()));
   }
+}
+
+// The tenant made the path, with a text of its own.
+bool LockWorld::HasNoNumber() {
+  const testing::memory::Node* path = model().committed().Find(kLockPath);
+  return path != nullptr && path->data != absl::StrCat(options_.permits);
 }
 
 // The lease that it goes on from has ended; or, for an upgrade, there was another writer.

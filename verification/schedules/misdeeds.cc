@@ -19,6 +19,7 @@
 #include "zkrecipes/guarded_write.h"
 #include "zkrecipes/leader_election.h"
 #include "zkrecipes/read_write_lock.h"
+#include "zkrecipes/semaphore.h"
 
 namespace zkrecipes::schedules {
 
@@ -132,7 +133,8 @@ int LockWorld::UseAllInAChild() {
     const auto client = internal::ClientAccess::Wrap(process.core);
     const ReadWriteLock lock(client, kLockPath);
     const LeaderElection election(client, kLockPath);
-    open += 5;
+    open += 6;
+    refused(Semaphore(client, kLockPath, 2).TryAcquire().status());
     lock.AcquireSharedAsync({}, [&](const auto& lease) { refused(lease.status()); });
     refused(lock.AcquireExclusive().status());
     refused(lock.TryAcquireShared().status());

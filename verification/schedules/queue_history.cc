@@ -3,6 +3,7 @@
 #include "verification/schedules/queue_history.h"
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -54,6 +55,7 @@ void QueueHistory::Add(int64_t czxid, const std::string& path, zk::SessionId own
   added.owner = owner;
   strangers_ |= owner == 0;
   added.reader = name->mode == queue::machine::Mode::kShared;
+  added.permit = name->mode == queue::machine::Mode::kPermit;
   const bool wrapped = owner != 0 && name->sequence < 0;
   added.place = wrapped ? name->sequence + (int64_t{1} << 32) : name->sequence;
   added.too_late = ComesTooLate(added);
@@ -87,14 +89,32 @@ bool QueueHistory::Blocks(int64_t front, int64_t czxid) const {
   return OwnerOf(front) != 0 || (front < czxid && Of(front).place < Of(czxid).place);
 }
 
+// Those of a permit are all permits in front of it, if these are too many.
+std::vector<int64_t> QueueHistory::BlockersOf(int64_t czxid) const {
+  const Life& own = Of(czxid);
+  std::vector<int64_t> blockers;
+  std::vector<int64_t> permits;
+  for (const auto& [place, front] : order_) {
+    if (front == czxid) break;
+    if (!Blocks(front, czxid)) continue;
+    (own.permit && Of(front).permit ? permits : blockers).push_back(front);
+  }
+  if (permits.size() >= permits_) {
+    blockers.insert(blockers.end(), permits.begin(), permits.end());
+  }
+  return blockers;
+}
+
+bool QueueHistory::IsAdmitted(int64_t czxid) const {
+  return nodes_.count(czxid) > 0 && BlockersOf(czxid).empty();
+}
+
+// Nobody is admitted behind a second writer, nor behind as many permits as there are.
 void QueueHistory::Admit() {
-  int writers = 0;
-  for (auto it = order_.begin(); it != order_.end() && writers < 2; ++it) {
+  size_t writers = 0;
+  for (auto it = order_.begin(); it != order_.end() && writers < 2 + permits_; ++it) {
     const int64_t czxid = it->second;
-    std::vector<int64_t> blockers;
-    for (auto front = order_.begin(); front != it; ++front) {
-      if (Blocks(front->second, czxid)) blockers.push_back(front->second);
-    }
+    const std::vector<int64_t> blockers = BlockersOf(czxid);
     Life& node = lives_[czxid];
     if (blockers.empty()) node.admitted = true;
     if (blockers.size() == 1) node.admitted_behind.insert(blockers.front());
@@ -113,6 +133,16 @@ bool QueueHistory::WasBornUnder(int64_t czxid, int64_t followed) const {
 
 bool QueueHistory::MayWatch(int64_t czxid, const std::string& path) const {
   const Life& own = Of(czxid);
+  if (own.permit) {
+    // The node in front; and the first waiter, all that hold.
+    const auto end = order_.find({own.place, czxid});
+    const auto in_front = std::distance(order_.begin(), end);
+    const bool is_first = in_front == static_cast<std::ptrdiff_t>(permits_);
+    for (auto it = is_first || in_front == 0 ? order_.begin() : std::prev(end); it != end; ++it) {
+      if (nodes_.at(it->second) == path) return true;
+    }
+    return false;
+  }
   for (auto it = order_.find({own.place, czxid}); it != order_.end() && it != order_.begin();) {
     const int64_t other = (--it)->second;
     if (own.reader && Of(other).reader) continue;

@@ -12,6 +12,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 
@@ -26,16 +27,21 @@ namespace zkrecipes::schedules {
 // tree's own order, by which grants are judged. A node is named by its czxid.
 class QueueHistory {
  public:
-  explicit QueueHistory(std::string queue) : queue_(std::move(queue)) {}
+  // `permits`: of a semaphore; 0 if the queue is none.
+  explicit QueueHistory(std::string queue, size_t permits = 0)
+      : queue_(std::move(queue)), permits_(permits) {}
 
   // Reads on in the ensemble's history. REQUIRES: the ensemble keeps it.
   void Follow(const testing::memory::ModelEnsemble& ensemble, base::BootTime now);
 
-  // Whether it has ever been first, or a reader with only readers in front. An upgrade or downgrade
+  // Whether it has ever been first, or a reader with only readers in front, or a permit with fewer
+  // permits in front than the semaphore has, and nothing else. An upgrade or downgrade
   // does not wait for the node that it goes on from: `followed` in front of it does not count.
   bool WasAdmitted(int64_t czxid, int64_t followed) const {
     return Of(czxid).admitted || Of(czxid).admitted_behind.count(followed) > 0;
   }
+  // Whether it is there and would be admitted by a look at the queue as it is.
+  bool IsAdmitted(int64_t czxid) const;
   // nullopt: it is still there.
   std::optional<base::BootTime> EndOf(int64_t czxid) const;
   // Whether it was there in the tree that the transaction `zxid` changed.
@@ -71,6 +77,7 @@ class QueueHistory {
   struct Life {
     zk::SessionId owner = 0;
     bool reader = false;
+    bool permit = false;
     // Its number; beyond the end of the numbers they go on. A downgrade's node takes the writer's.
     int64_t place = 0;
     // A downgrade's node that came when the writer's had gone: it will not be granted, and leaves.
@@ -89,9 +96,11 @@ class QueueHistory {
   void Remove(int64_t czxid, End end);
   bool ComesTooLate(const Life& added) const;
   bool Blocks(int64_t front, int64_t czxid) const;
+  std::vector<int64_t> BlockersOf(int64_t czxid) const;
   void Admit();
 
   const std::string queue_;
+  const size_t permits_;
   size_t read_ = 0;
   bool strangers_ = false;
   std::map<int64_t, Life> lives_;  // of all nodes there ever were

@@ -61,6 +61,14 @@ LockWorldOptions OptionsFor(uint64_t seed, Weather weather, const LeaseOptions& 
                             : mode < 9 || kind == 5 ? queue::machine::Mode::kSharedWriter
                                                     : queue::machine::Mode::kExclusive);
   }
+  if (kind == 7) {
+    options.permits = 1 + below(3);
+    ++options.slots;
+    for (int i = 0; i < options.slots; ++i) {
+      options.modes.push_back(below(8) == 0 ? queue::machine::Mode::kExclusive
+                                            : queue::machine::Mode::kPermit);
+    }
+  }
   options.election = kind == 2 || kind == 3;
   const bool delayed = kind == 4 || kind == 5 || (kind == 3 && below(2) == 0);
   if (delayed) options.lock_delay = absl::Seconds(2 + 2 * below(2));
