@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -110,6 +111,81 @@ TEST_F(SemaphoreTest, RefusesWhatASemaphoreDoesNotHave) {
   EXPECT_EQ(code_of(1001, {}), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(code_of(1, {.marker = NodeMarker::kLock}), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(code_of(1, {.lock_delay = absl::Minutes(1)}), absl::StatusCode::kInvalidArgument);
+}
+
+// The number is there, and no write is needed.
+TEST_F(SemaphoreTest, NeedsNoPermissionToWriteANumberThatIsThere) {
+  const std::vector<zk::AclEntry> read_only = {
+      {kMayRead | kMayCreate | kMayDelete, "world", "anyone"}};
+  ASSERT_TRUE(model().OperatorCreates("/locks", {}, simulation_.now()));
+  ASSERT_TRUE(model().OperatorCreates(kPath, {.data = "2", .acl = read_only}, simulation_.now()));
+  simulation_.RunUntilIdle();
+  EXPECT_TRUE(StartWaiter()->believes());
+  ASSERT_TRUE(model().OperatorSetsData(kPath, ""));
+  auto user = StartWaiter();
+  EXPECT_EQ(user->code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(std::string(user->result->status().message()), HasSubstr("set"));
+  EXPECT_THAT(std::string(user->result->status().message()), HasSubstr(kPath));
+}
+
+// Its word is refused, so the one behind it does not hear that it is the first: it looks four session
+// timeouts after it looked last.
+TEST_F(SemaphoreTest, WithoutAPermissionToWriteItsNodeAHolderKeepsTheNextOneUninformed) {
+  auto users = StartWaiters(2);
+  auto silent = Start();
+  silent->lock_options.acl = std::vector<Acl>{{kRead | kCreate | kDelete}};
+  Acquire(*silent);
+  auto last = StartWaiter();
+  Release(*users[0]);
+  EXPECT_TRUE(silent->believes());
+  Release(*users[1]);
+  EXPECT_TRUE(last->waits);
+  const absl::Duration timeout = last->client->session_timeout();
+  PassTime(3 * timeout);
+  EXPECT_TRUE(last->waits);
+  PassTime(timeout + absl::Seconds(1));
+  EXPECT_TRUE(last->believes());
+  EXPECT_TRUE(silent->believes());
+  Release(*silent);
+  Release(*last);
+  ExpectNothingLeft();
+}
+
+// The paths of the watches that a first waiter has count when it queues, in its session's budget.
+TEST_F(SemaphoreTest, ReservesAWatchForEachPermit) {
+  const std::string path = LongPath(1);
+  const auto sessions = [this] { return model().connections().size(); };
+  const auto acquire = [&](const PermitUser& user, int permits) {
+    absl::Status status = absl::UnknownError("not answered");
+    Semaphore(user.client, path, permits).AcquireAsync({}, [&](const auto& lease) {
+      status = lease.status();
+    });
+    simulation_.RunUntilIdle();
+    return status;
+  };
+  auto user = Start();
+  const size_t before = sessions();
+  const absl::Status refused = acquire(*user, 1000);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("watch 1000 nodes"));
+  EXPECT_EQ(sessions(), before) << "no session would have room";
+  auto locker = Start();
+  std::optional<absl::StatusOr<Lease>> lock;
+  Lock(locker->client, path).AcquireAsync({}, [&](auto lease) { lock.emplace(std::move(lease)); });
+  std::vector<Lease> permits;
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(sessions(), before + 1)
+        << "two that wait for one of 400 permits fit into one session";
+    Semaphore(user->client, path, 400).AcquireAsync({}, [&](absl::StatusOr<Lease> lease) {
+      permits.push_back(*std::move(lease));
+    });
+    simulation_.RunUntilIdle();
+  }
+  EXPECT_EQ(sessions(), before + 2);
+  EXPECT_TRUE(permits.empty());
+  lock.reset();
+  simulation_.RunUntilIdle();
+  EXPECT_EQ(permits.size(), 3u);
 }
 
 TEST_F(SemaphoreTest, WaitsForALockAndALockForAllPermits) {

@@ -201,6 +201,34 @@ TEST_F(SemaphoreInAWorld, APathWithoutANumberGetsThatOfTheFirst) {
   EXPECT_EQ(Code(second), StatusCode::kFailedPrecondition);
 }
 
+// Neither would see a permit's node: ADR 43.
+TEST_F(SemaphoreInAWorld, ItIsRefusedBesideOtherLibrariesSemaphoresWhichItNames) {
+  struct Case {
+    std::string node, named;
+  };
+  const std::string leases = path() + "/leases";
+  KeepPath();
+  EXPECT_TRUE(world().Create(leases));
+  for (const auto& [node, named] :
+       {Case{leases + "/_c_ea5d85ee-b8f3-4b5a-a3c9-1b6e2b0c2b7d-lease-0000000004",
+             "Curator's InterProcessSemaphoreMutex or InterProcessSemaphoreV2"},
+        Case{path() + "/2f9c1d3e5a774c0b9d4e0b6b7f0e9a11", "kazoo's Semaphore"}}) {
+    ASSERT_TRUE(world().Create(node));
+    CatchUp(client_);
+    Pending pending = Ask(client_);
+    for (const absl::Status& status :
+         {Answer(pending).status(),
+          Result(Elsewhere([&] { return Of(client_).TryAcquire(); })).status()}) {
+      EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition) << status;
+      EXPECT_THAT(std::string(status.message()), HasSubstr(named));
+      EXPECT_THAT(std::string(status.message()), HasSubstr("use another path"));
+    }
+    EXPECT_TRUE(world().Delete(node));
+  }
+  CatchUp(client_);
+  EXPECT_TRUE(Acquired(client_).believed());
+}
+
 // ---- What goes wrong -----------------------------------------------------------------------------
 
 TEST_F(SemaphoreInAWorld, TheFirstWaiterIsGrantedThePermitOfAnyHolderWhoseSessionExpired) {

@@ -115,11 +115,11 @@ constexpr size_t kNamed = 3;
 
 // What strangers wrote is in names that ParseNodeName accepts, so nothing of it needs to be
 // escaped.
-std::string Blind(const std::vector<std::string>& names) {
+std::string Blind(const std::vector<std::string>& names, machine::Mode named) {
   const size_t shown = std::min(kNamed, names.size());
   std::string text = absl::StrJoin(names.begin(), names.begin() + shown, ", ");
   if (names.size() > shown) absl::StrAppend(&text, " and ", names.size() - shown, " more");
-  const machine::Maker maker = machine::MakerOf(names.front());
+  const machine::Maker maker = machine::MakerOf(names.front(), named);
   return absl::StrCat("refused beside ", text, ", of ", maker.recipe,
                       ", which would not wait for this node, so that both would hold: ",
                       maker.remedy, "; or set beside_blind (docs/interoperability.md)");
@@ -213,7 +213,8 @@ absl::Status Acquisition::refusal() const {
 }
 
 absl::Status EndStatus(const machine::action::Finished& finished, const std::string& path,
-                       const std::string& server_path) {
+                       const machine::Candidacy& candidacy) {
+  const std::string& server_path = candidacy.parent;
   const std::string what = absl::StrCat("acquire ", path, ": ");
   switch (finished.outcome) {
     case machine::Outcome::kNodeDeleted:
@@ -234,7 +235,8 @@ absl::Status EndStatus(const machine::action::Finished& finished, const std::str
       return absl::FailedPreconditionError(
           absl::StrCat(what, OtherNumber(finished.what, finished.path, server_path)));
     case machine::Outcome::kBlind:
-      return absl::FailedPreconditionError(absl::StrCat(what, Blind(finished.blind)));
+      return absl::FailedPreconditionError(
+          absl::StrCat(what, Blind(finished.blind, candidacy.named())));
     case machine::Outcome::kForeignOwner:
       return absl::InternalError(
           absl::StrCat(what, "the server gave this contender's node to another session"));

@@ -79,7 +79,7 @@ class Acquisition : public call::Call<Answer>, public internal::LeaseFollower {
 // What a user is told about a contender's end; see lock.h for the codes. A try that was busy is
 // answered by BusyStatus. `path`: as the user gave it.
 absl::Status EndStatus(const machine::action::Finished& finished, const std::string& path,
-                       const std::string& server_path);
+                       const machine::Candidacy& candidacy);
 
 // Acquires. A candidacy that is not OK is the answer.
 call::Start<Answer> Enter(Queue queue, absl::StatusOr<machine::Candidacy> candidacy);

@@ -376,7 +376,7 @@ void ContenderRunner::Act(const action::Finished& finished) {
   if (finished.unconfirmed && (!lost || session_->closing())) session_->NotConfirmed();
   absl::Status left;
   if (lost) {
-    left = EndStatus(finished, acquisition_->path(), candidacy().parent);
+    left = EndStatus(finished, acquisition_->path(), candidacy());
   } else if (finished.unconfirmed) {
     left = absl::DeadlineExceededError(
         absl::StrCat("release ", acquisition_->path(),
@@ -404,7 +404,7 @@ void ContenderRunner::AnswerUser() {
   }
   wait_.End();
   if (acquisition_->settled()) return;
-  acquisition_->Settle(EndStatus(end, acquisition_->path(), candidacy().parent));
+  acquisition_->Settle(EndStatus(end, acquisition_->path(), candidacy()));
 }
 
 void ContenderRunner::AnswerReleases(const absl::Status& status) {

@@ -29,6 +29,14 @@ absl::Status NoRoom(const std::string& path, bool follows, bool apart) {
       "): use another client, or shorter paths"));
 }
 
+// No session would have room, however many are opened.
+absl::Status NeverRoom(const std::string& path, size_t permits) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat("acquire ", path, ": a waiter may have to watch ", permits,
+                   " nodes, and their paths take more than the ", PathBudget::kLimit,
+                   " bytes that a session may have: use a shorter path, or fewer permits"));
+}
+
 }  // namespace
 
 absl::StatusOr<Room> Room::Find(session::client::Sessions& sessions,
@@ -41,6 +49,9 @@ absl::StatusOr<Room> Room::Find(session::client::Sessions& sessions,
       candidacy.parent.size() + 1 + machine::kLongestNodeName + PathBudget::kPerWatch;
   // A semaphore's first waiter watches all that hold.
   const size_t predecessor_watch = one_watch * std::max<size_t>(1, candidacy.permits);
+  if (own_watch + predecessor_watch > PathBudget::kLimit) {
+    return NeverRoom(path, candidacy.permits);
+  }
   const bool follows = !candidacy.follows.node.empty();
   Room room;
   if (follows) room.session = sessions.Of(candidacy.follows.session);

@@ -133,8 +133,18 @@ Family FamilyOf(Mode mode) {
   return Family::kOurs;
 }
 
+// A holder of kazoo's Semaphore: the hexadecimal digits of a UUID, and no number. Other programs may
+// name nodes so, too, and where no permits are counted they hurt nobody.
+bool IsKazoosPermit(absl::string_view child) {
+  return child.size() == kUuidWithout &&
+         std::all_of(child.begin(), child.end(), [](unsigned char c) {
+           return absl::ascii_isxdigit(c) && !absl::ascii_isupper(c);
+         });
+}
+
 // Whether the maker of `child` would not see a node that is named so, and hold at the same time.
 bool IsBlindTo(absl::string_view child, Dialect dialect, Mode named) {
+  if (named == Mode::kPermit && IsKazoosPermit(child)) return true;
   if (child.size() < kUuidWithout + kSequenceBytes) return false;  // as all of ours
   const std::optional<NodeName> other = ParseNodeName(child);
   if (!other.has_value()) return false;
@@ -197,25 +207,33 @@ std::vector<std::string> BlindAmong(const zk::Names& children, Dialect dialect, 
   return blind;
 }
 
-Maker MakerOf(const std::string& blind) {
+Maker MakerOf(const std::string& blind, Mode named) {
+  constexpr const char* kElsewhere = "use another path";
+  const bool named_alone = FamilyOf(named) == Family::kOurs;  // no option writes another name
+  const auto maker = [&](const char* recipe, const char* remedy) {
+    return Maker{recipe, named_alone ? kElsewhere : remedy};
+  };
+  if (IsKazoosPermit(blind)) return {"kazoo's Semaphore", kElsewhere};
   const std::optional<NodeName> name = ParseNodeName(blind);
-  if (!name.has_value()) return {"Curator's InterProcessSemaphoreMutex", "use another path"};
+  if (!name.has_value()) {
+    return {"Curator's InterProcessSemaphoreMutex or InterProcessSemaphoreV2", kElsewhere};
+  }
   if (name->dialect == Dialect::kKazoo) {
-    return {"kazoo's", "write kazoo's names (NameDialect::kKazoo)"};
+    return maker("kazoo's", "write kazoo's names (NameDialect::kKazoo)");
   }
   switch (FamilyOf(name->mode)) {
     case Family::kLock:
-      return {"Curator's InterProcessMutex or LeaderSelector",
-              "write Curator's names with NodeMarker::kLock"};
+      return maker("Curator's InterProcessMutex or LeaderSelector",
+                   "write Curator's names with NodeMarker::kLock");
     case Family::kReadWrite:
-      return {"Curator's InterProcessReadWriteLock",
-              "write Curator's names with NodeMarker::kWriter, or use a ReadWriteLock"};
+      return maker("Curator's InterProcessReadWriteLock",
+                   "write Curator's names with NodeMarker::kWriter, or use a ReadWriteLock");
     case Family::kLatch:
-      return {"Curator's LeaderLatch", "write Curator's names with NodeMarker::kLatch"};
+      return maker("Curator's LeaderLatch", "write Curator's names with NodeMarker::kLatch");
     case Family::kOurs:
       break;  // written by nobody with Curator's GUID
   }
-  return {"another library's", "use another path"};
+  return {"another library's", kElsewhere};
 }
 
 }  // namespace zkrecipes::queue::machine

@@ -77,7 +77,8 @@ Library LibraryOf(const NodeName& name);
 
 // Which of the children are another library's, and exclude, by their own rules, a contender of
 // `mode`, whose node is named as `named` is in `dialect`, but do not see it. In the children's
-// order. Not a semaphore, which IsSemaphore tells.
+// order. Not a semaphore of Curator's, which IsSemaphore tells. To a permit, also the holders of
+// kazoo's Semaphore: it counts all children as holders, and we count none of its.
 std::vector<std::string> BlindAmong(const zk::Names& children, Dialect dialect, Mode named);
 
 // For messages: what made the child, as far as its name says, and what would make it see us.
@@ -85,8 +86,8 @@ struct Maker {
   const char* recipe = "";
   const char* remedy = "";
 };
-// REQUIRES: of BlindAmong.
-Maker MakerOf(const std::string& blind);
+// REQUIRES: of BlindAmong, for `named`.
+Maker MakerOf(const std::string& blind, Mode named);
 
 }  // namespace zkrecipes::queue::machine
 

@@ -200,6 +200,28 @@ TEST(Blind, IsEachRecipeOfCuratorsToNamesThatItDoesNotLookFor) {
               ElementsAre(kCuratorsMutex, kCuratorsWriter, kCuratorsReader, kKazoos, kKazooReader));
 }
 
+// No other library looks for a permit's name; a holder of kazoo's Semaphore counts it, but has none.
+constexpr char kKazoosPermit[] = "2f9c1d3e5a774c0b9d4e0b6b7f0e9a11";
+
+TEST(Blind, IsEveryLibraryToAPermitAndKazoosSemaphoreToNothingElse) {
+  EXPECT_THAT(BlindTo(Mode::kPermit), ElementsAre(kCuratorsMutex, kCuratorsWriter, kCuratorsReader,
+                                                  kCuratorsLatch, kKazoos, kKazooReader));
+  const zk::Names children = {kKazoosPermit, "2F9C1D3E5A774C0B9D4E0B6B7F0E9A11",
+                              std::string(kKazoosPermit) + "0", MineOf(Mode::kPermit, 1)};
+  EXPECT_THAT(BlindAmong(children, Dialect::kCurator, Mode::kPermit), ElementsAre(kKazoosPermit));
+  for (const Mode mode : {Mode::kExclusive, Mode::kShared, Mode::kSharedWriter, Mode::kLeader}) {
+    EXPECT_THAT(BlindAmong(children, Dialect::kKazoo, mode), IsEmpty());
+  }
+}
+
+TEST(Blind, IsNamedToAPermitWithTheOnlyRemedy) {
+  for (const std::string& child : {kCuratorsMutex, kCuratorsLatch, kKazoos}) {
+    EXPECT_STREQ(MakerOf(child, Mode::kPermit).remedy, "use another path");
+    EXPECT_STRNE(MakerOf(child, Mode::kExclusive).remedy, "use another path");
+  }
+  EXPECT_STREQ(MakerOf(kKazoosPermit, Mode::kPermit).recipe, "kazoo's Semaphore");
+}
+
 TEST(Blind, AreReadersToReadersAndNothingComesOfIt) {
   EXPECT_THAT(BlindTo(Mode::kShared), ElementsAre(kCuratorsMutex, kCuratorsLatch, kKazoos));
   EXPECT_THAT(BlindAmong({kCuratorsReader, kKazooReader}, Dialect::kKazoo, Mode::kShared),
