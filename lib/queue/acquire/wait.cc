@@ -83,7 +83,8 @@ void Wait::Update(State before) {
   const bool begins_to_wait =
       contender_.state() == State::kWatching && before != contender_.state();
   if (begins_to_wait) nearness_ = machine::Nearness(in_front);
-  if (contender_.state() == State::kProving && proof_timer_ == 0) {
+  const bool stands_in_the_way = contender_.candidacy().mode != machine::Mode::kMember;
+  if (contender_.state() == State::kProving && stands_in_the_way && proof_timer_ == 0) {
     LimitProof(kTimeoutsForAProof * session_->timeout());
   }
   const bool delaying = contender_.state() == State::kDelaying;
