@@ -222,5 +222,44 @@ TEST_F(UnprovableTest, ThatLosesItsConnectionAgainAndAgainLeavesTheHeadOfTheQueu
   EXPECT_EQ(of_steady, absl::OkStatus());
 }
 
+// In its next session it queues anew, and its time as the first begins anew.
+TEST_F(UnprovableTest, ThatIsFirstAgainInItsNextSessionHasAllTheTimeForAProof) {
+  const auto client = Connect({});
+  const auto reconnect = [&] {
+    ensemble_.Disconnect(*client);
+    ensemble_.Advance(absl::Seconds(1));
+    ensemble_.Reconnect(*client);
+  };
+  ensemble_.Advance(absl::Minutes(1));
+  reconnect();
+  ensemble_.Advance(absl::Seconds(2));
+  std::optional<absl::Status> answer;
+  Lock(client, "/q").AcquireAsync({}, [&answer](auto lease) { answer = lease.status(); });
+  ensemble_.RunUntilIdle();
+  EXPECT_FALSE(answer.has_value()) << "first, and not proven";
+  // So many that it is far from its turn, and its session is not proven meanwhile.
+  std::vector<std::shared_ptr<Client>> clients;
+  std::vector<absl::StatusOr<Lease>> others;
+  for (int i = 0; i < 4; ++i) {
+    clients.push_back(Connect({}));
+    Lock(clients.back(), "/q").AcquireAsync({}, [&others](auto lease) {
+      others.push_back(std::move(lease));
+    });
+    ensemble_.RunUntilIdle();
+  }
+  ensemble_.Expire(*client);
+  ensemble_.Advance(absl::Seconds(17));
+  reconnect();
+  ensemble_.Advance(absl::Milliseconds(1950));
+  for (size_t i = 0; i < 4; ++i) {
+    ASSERT_TRUE(ensemble_.AdvanceUntil([&] { return others.size() > i; }, absl::Seconds(1)));
+    others[i] = absl::CancelledError("released");
+    ensemble_.RunUntilIdle();
+  }
+  EXPECT_FALSE(answer.has_value()) << "first again, and not proven";
+  ensemble_.Advance(absl::Seconds(5));
+  EXPECT_EQ(answer, absl::OkStatus());
+}
+
 }  // namespace
 }  // namespace zkrecipes::testing::memory

@@ -20,6 +20,12 @@ constexpr absl::Duration kLongestAhead = absl::Seconds(1);
 // a proof takes a fraction of one timeout.
 constexpr int kTimeoutsForAProof = 2;
 
+// Whether it is settled that it is not first, or not any more. While it lists, say, it may still be.
+bool IsPlaced(State state) {
+  return state == State::kOutside || state == State::kJoining || state == State::kWatching ||
+         state == State::kHeld || state == State::kLeaving || state == State::kDone;
+}
+
 bool IsFirst(State state) {
   return state == State::kReading || state == State::kDelaying || state == State::kMarking ||
          state == State::kProving;
@@ -64,16 +70,19 @@ void Wait::LimitProof(absl::Duration pause) {
     const absl::Duration timeout = session_->timeout();
     if (state == State::kProving) {
       acquisition_.LeaveUnproven(kTimeoutsForAProof * timeout);
-    } else if (state == State::kListing) {  // it may still be first
+    } else if (!IsPlaced(state)) {
       LimitProof(timeout / 2);
     }
   });
 }
 
+void Wait::Stop(zk::Reactor::TimerId& timer) {
+  if (timer != 0) core().reactor()->Cancel(std::exchange(timer, 0));
+}
+
 void Wait::End() {
-  for (zk::Reactor::TimerId* timer : {&timer_, &proof_timer_}) {
-    if (*timer != 0) core().reactor()->Cancel(std::exchange(*timer, 0));
-  }
+  Stop(timer_);
+  Stop(proof_timer_);
 }
 
 // The nearness begins anew with each wait: behind another predecessor the old checks say nothing.
@@ -87,6 +96,7 @@ void Wait::Update(State before) {
   if (contender_.state() == State::kProving && stands_in_the_way && proof_timer_ == 0) {
     LimitProof(kTimeoutsForAProof * session_->timeout());
   }
+  if (IsPlaced(contender_.state())) Stop(proof_timer_);
   const bool delaying = contender_.state() == State::kDelaying;
   // Only the proof is missing once it is kProving, however long the delay was before.
   if (contender_.candidacy().try_only && (delaying || contender_.state() == State::kProving)) {

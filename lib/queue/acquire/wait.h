@@ -50,6 +50,7 @@ class Wait {
   internal::ClientCore& core() const;
   void StartLastTimer();
   void LimitProof(absl::Duration pause);
+  void Stop(zk::Reactor::TimerId& timer);
   void AskWhoIsInFront();
   void OnRivals(const zk::Names& children);
   listing::Rivals RivalsIn(const zk::Names& children) const;
