@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of scripts/partitions_picture.py: its verdict on what members told."""
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
+import partitions_picture  # noqa: E402
+
+SECOND = 10**9
+MARKS = [{"at": 0, "text": "a, b, c, d start"}, {"at": 5 * SECOND, "text": "b is killed"}, {"at": 14 * SECOND, "text": "e joins"},
+         {"at": 30 * SECOND, "text": "all stop"}]
+
+
+def mistakes(**told):
+    """One partition; each line is "WHAT SECOND"."""
+    lines = {member: [f"{line.split()[0]} {int(float(line.split()[1]) * SECOND)} 0" for line in said] for member, said in told.items()}
+    run = {"session_timeout": 4, "partitions": 1, "marks": MARKS, "until": 31 * SECOND, "told": lines}
+    return list(partitions_picture.mistakes(run))
+
+
+class Verdict(unittest.TestCase):
+    def test_one_owner_to_the_end_is_right(self):
+        self.assertEqual(mistakes(a=["own 1", "work 2", "work 29.9", "asked 30", "gave 30"]), [])
+
+    def test_an_heir_that_comes_after_the_death_is_right(self):
+        self.assertEqual(mistakes(b=["own 1", "work 5"], a=["own 9", "asked 30"]), [])
+
+    def test_an_heir_that_begins_while_the_other_believes_is_a_mistake(self):
+        self.assertIn("a began 1000.0 ms before b had ended", mistakes(b=["own 1", "work 10"], a=["own 9", "asked 30"])[0])
+
+    def test_a_frozen_owner_that_finds_its_lease_lost_is_right(self):
+        self.assertEqual(mistakes(b=["own 1", "work 16", "lost 28", "gave 28"], a=["own 20", "asked 30"]), [])
+
+    def test_work_that_ends_since_another_member_was_killed_is_a_mistake(self):
+        self.assertIn("interrupted", mistakes(a=["own 1", "asked 6", "gave 6", "own 7", "asked 30"])[0])
+
+    def test_a_partition_that_is_nobodys_in_the_end_is_a_mistake(self):
+        self.assertIn("without an owner in the end", mistakes(a=["own 1", "work 20"])[0])
+
+
+if __name__ == "__main__":
+    unittest.main()
