@@ -107,7 +107,9 @@ def picture(run):
         svg.text(left - 8, top + high * partition + 11, str(partition), size=10, anchor="end")
     for place, event in enumerate(run["marks"]):
         svg.line(x(event["at"]), top - 6, x(event["at"]), bottom, plot.TEXT)
-        svg.text(x(event["at"]) + 3, top - (24 if place % 2 else 10), event["text"], size=11)
+        before = event is run["marks"][-1]  # there is no room behind it
+        svg.text(x(event["at"]) + (-3 if before else 3), top - (24 if place % 2 else 10), event["text"], size=11,
+                 anchor="end" if before else "start")
     for second in range(0, int((run["until"] - begun) / SECOND) + 1, 10):
         svg.text(left + second * scale, bottom + 18, f"{second} s", size=11, anchor="middle")
     return svg
