@@ -24,8 +24,8 @@ constexpr int kStepsPerLine = 5;
 
 // One write for a line: many threads tell, and a killed process has told whole lines.
 void Tell(const char* what, const std::string& partition, base::BootTime when) {
-  const std::string line = absl::StrCat(
-      what, " ", absl::ToInt64Nanoseconds(when.since_boot()), " ", partition, "\n");
+  const std::string line =
+      absl::StrCat(what, " ", absl::ToInt64Nanoseconds(when.since_boot()), " ", partition, "\n");
   (void)!write(STDOUT_FILENO, line.data(), line.size());
 }
 
