@@ -99,16 +99,17 @@ void Complete(const internal::PathQueue& queue, machine::Candidacy& candidacy) {
 }
 
 // Of the data of a semaphore's path, which a stranger may have written, and the contender's number.
-std::string OtherNumber(const std::string& found, const std::string& own, const std::string& node) {
+std::string OtherNumber(const std::string& found, const machine::Candidacy& own) {
   if (machine::ParsePermits(found).has_value()) {
     return absl::StrCat("the semaphore has ", found, " permits, and this contender comes with ",
-                        own, "; all must come with one number: the data of the node ", node);
+                        own.permits, "; all must come with one number: the data of the node ",
+                        own.parent);
   }
   constexpr size_t kShown = 40;
   return absl::StrCat("the path's data, ", zk::Quoted(found.substr(0, kShown)),
                       ", are no number of permits; use another path or, if nothing needs these "
                       "data, set those of the node ",
-                      node, " to ", own);
+                      own.parent, " to ", own.permits);
 }
 
 constexpr size_t kNamed = 3;
@@ -233,7 +234,7 @@ absl::Status EndStatus(const machine::action::Finished& finished, const std::str
           what, "another writer is queued: release the shared lease and queue behind it"));
     case machine::Outcome::kOtherNumber:
       return absl::FailedPreconditionError(
-          absl::StrCat(what, OtherNumber(finished.what, finished.path, server_path)));
+          absl::StrCat(what, OtherNumber(finished.what, candidacy)));
     case machine::Outcome::kBlind:
       return absl::FailedPreconditionError(
           absl::StrCat(what, Blind(finished.blind, candidacy.named())));

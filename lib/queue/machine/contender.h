@@ -205,7 +205,7 @@ struct Finished {
   bool unconfirmed = false;
   zk::Code code = zk::Code::kOk;        // kRefused: the server's answer,
   std::string what;                     // to which request,
-  std::string path;                     // on which path; kOtherNumber: data, and its own number
+  std::string path;                     // on which path
   std::vector<std::string> blind = {};  // kBlind: these
 
   friend bool operator==(const Finished&, const Finished&) = default;

@@ -54,7 +54,6 @@ void Contender::Transition::OnNumber(const zk::Reply& reply) {
   } else {
     c_.permit_->number = Number::kOther;
     c_.end_.what = reply.data;
-    c_.end_.path = absl::StrCat(c_.candidacy_.permits);
   }
 }
 

@@ -69,7 +69,7 @@ absl::Status CheckNumbersLeft(Client& client, const std::string& path, std::stop
   if (NumbersOf(reply->stat).Judge() != Numbers::State::kUsedUp) return absl::OkStatus();
   queue::machine::action::Finished refused;
   refused.outcome = queue::machine::Outcome::kExhausted;
-  return queue::acquire::EndStatus(refused, path, node);
+  return queue::acquire::EndStatus(refused, path, {.parent = node});
 }
 
 }  // namespace zkrecipes::zkr::commands
