@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What became of a service's partitions while its members came and went: a picture, and a verdict.
 
-usage: partitions_picture.py TOLD.json [--svg FILE] [--check]
+usage: partitions_picture.py TOLD.json [--svg FILE [--title TEXT]] [--check]
 
 TOLD.json is of `zkrecipes-partitions run`. --check: exits 1 if two members owned a partition at once, if one was not owned in
 the end, or if work was interrupted that need not be.
@@ -85,12 +85,12 @@ def summary(run):
             f"without an owner for {min(gaps, default=0):.1f} to {max(gaps, default=0):.1f} s (session timeout {run['session_timeout']} s)")
 
 
-def picture(run):
+def picture(run, title):
     spans, begun = spans_of(run), run["marks"][0]["at"]
     left, top, high, wide = 40, 104, 15, 860
     bottom = top + high * run["partitions"]
     scale = wide / ((run["until"] - begun) / SECOND)
-    svg = plot.Svg(left + wide + 20, bottom + 34, f"Who owned which of {run['partitions']} partitions while members came and went")
+    svg = plot.Svg(left + wide + 20, bottom + 34, title)
 
     def x(at):
         return left + (at - begun) / SECOND * scale
@@ -115,10 +115,15 @@ def picture(run):
     return svg
 
 
+def option(name, default=None):
+    return sys.argv[sys.argv.index(name) + 1] if name in sys.argv else default
+
+
 def main():
     run = json.loads(pathlib.Path(sys.argv[1]).read_text())
-    if "--svg" in sys.argv:
-        picture(run).write(pathlib.Path(sys.argv[sys.argv.index("--svg") + 1]))
+    if option("--svg"):
+        title = option("--title", f"Who owned which of {run['partitions']} partitions while members came and went")
+        picture(run, title).write(pathlib.Path(option("--svg")))
     print(summary(run))
     wrong = list(mistakes(run)) if "--check" in sys.argv else []
     print("\n".join(wrong), end="\n" if wrong else "")

@@ -34,13 +34,14 @@ int64_t Now() { return absl::ToInt64Nanoseconds(base::BootNow().since_boot()); }
 
 class Service {
  public:
-  Service(std::string servers, std::string logs)
-      : servers_(std::move(servers)), logs_(std::move(logs)) {}
+  // `program`: of a member.
+  Service(std::vector<std::string> program, std::string servers, std::string logs)
+      : program_(std::move(program)), servers_(std::move(servers)), logs_(std::move(logs)) {}
 
   absl::Status Start(const std::string& id) {
-    const auto pid = testing::Spawn(
-        {.command = {"/proc/self/exe", "member", id, servers_, absl::StrCat(kSessionTimeout)},
-         .log = absl::StrCat(logs_, "/", id)});
+    std::vector<std::string> command = program_;
+    command.insert(command.end(), {id, servers_, absl::StrCat(kSessionTimeout)});
+    const auto pid = testing::Spawn({.command = command, .log = absl::StrCat(logs_, "/", id)});
     if (!pid.ok()) return pid.status();
     Member& member = members_.emplace_back();
     member.id = id;
@@ -72,6 +73,7 @@ class Service {
     testing::ServerProcess process;
   };
 
+  const std::vector<std::string> program_;
   const std::string servers_;
   const std::string logs_;
   std::list<Member> members_;
@@ -109,12 +111,12 @@ std::vector<Event> Story(Service& service, testing::LocalEnsemble& servers) {
   };
 }
 
-absl::StatusOr<nlohmann::json> Play() {
+absl::StatusOr<nlohmann::json> Play(std::vector<std::string> program) {
   auto logs = testing::WorkDirectory::MakeTemporary(/*keep=*/false);
   if (!logs.ok()) return logs.status();
   auto servers = testing::LocalEnsemble::Start();
   if (!servers.ok()) return servers.status();
-  Service service((*servers)->servers(), logs->path());
+  Service service(std::move(program), (*servers)->servers(), logs->path());
   nlohmann::json marks = nlohmann::json::array();
   const absl::Time begun = absl::Now();
   for (const Event& event : Story(service, **servers)) {
@@ -129,8 +131,9 @@ absl::StatusOr<nlohmann::json> Play() {
                         {"told", service.Told()}};
 }
 
-int Run(const std::string& out) {
-  const auto played = Play();
+int Run(const std::string& out, std::vector<std::string> program) {
+  if (program.empty()) program = {"/proc/self/exe", "member"};
+  const auto played = Play(std::move(program));
   if (!played.ok()) return std::cerr << "zkrecipes-partitions: " << played.status() << "\n", 2;
   return (std::ofstream(out) << played->dump() << std::endl).good() ? 0 : 2;
 }
@@ -139,15 +142,17 @@ int Main(int argc, char** argv) {
   CLI::App app("A service's partitions on real servers, while its members come and go.");
   app.require_subcommand(1);
   std::string out, id, servers;
+  std::vector<std::string> program;
   double timeout = kSessionTimeout;
   CLI::App* const run = app.add_subcommand("run", "three servers, members, faults");
   run->add_option("--out", out, "what happened, as JSON")->required();
+  run->add_option("--member", program, "another program for members, and its arguments");
   CLI::App* const member = app.add_subcommand("member", "one member, until SIGTERM");
   member->add_option("id", id)->required();
   member->add_option("servers", servers)->required();
   member->add_option("timeout", timeout, "of the session, in seconds");
   CLI11_PARSE(app, argc, argv);
-  return run->parsed() ? Run(out) : RunMember(id, servers, timeout);
+  return run->parsed() ? Run(out, program) : RunMember(id, servers, timeout);
 }
 
 }  // namespace
