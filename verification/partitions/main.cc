@@ -5,7 +5,9 @@
 // scripts/partitions_picture.py makes the picture and the verdict. Exits with 2 if the run could not
 // be done.
 
+#include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iostream>
@@ -41,7 +43,9 @@ class Service {
   absl::Status Start(const std::string& id) {
     std::vector<std::string> command = program_;
     command.insert(command.end(), {id, servers_, absl::StrCat(kSessionTimeout)});
-    const auto pid = testing::Spawn({.command = command, .log = absl::StrCat(logs_, "/", id)});
+    const auto pid = testing::Spawn({.command = command,
+                                     .directory = std::filesystem::current_path(),
+                                     .log = absl::StrCat(logs_, "/", id)});
     if (!pid.ok()) return pid.status();
     Member& member = members_.emplace_back();
     member.id = id;
