@@ -19,12 +19,14 @@ namespace {
 using queue::listing::ChildrenWatch;
 using Slots = recipes::machine::PartitionSlot;
 
-// An acquire that has not been answered by then waits for another owner.
-constexpr absl::Duration kWaits = absl::Seconds(1);
+// How often an acquire is asked whether it waits for another owner.
+constexpr absl::Duration kWaits = absl::Milliseconds(50);
 // Of members that have gone, and may come back: they are known for so long.
 constexpr absl::Duration kAway = absl::Minutes(10);
 // Homes change rarely, and when one goes nobody waits for it.
 constexpr absl::Duration kGatherHomes = absl::Seconds(2);
+// A watch that found no room.
+constexpr absl::Duration kWatchAgain = absl::Seconds(1);
 // How often a member that is not seen in the group asks why.
 constexpr absl::Duration kMembershipCheck = absl::Seconds(1);
 
@@ -47,14 +49,15 @@ PartitionState::PartitionState(std::shared_ptr<PartitionRunner> its_runner, size
 
 void PartitionState::HeedEnd() { on_end_.emplace(lease.ended(), OnEnd{weak_from_this()}); }
 
-// The work learns of a loss without a detour; the runner a moment later.
+// The work learns of a loss without a detour.
 void PartitionState::OnEnd::operator()() const {
   const auto self = of.lock();
   if (self == nullptr || self->released_) return;
-  self->RequestEnd(PartitionEnd::kLost);
+  // First: work that returns when it is told comes behind it.
   self->runner->Post([self](PartitionRunner& its) {
     if (its.slots_[self->which].state == self) its.CarryOut(its.member_.OnEnded(self->which));
   });
+  self->RequestEnd(PartitionEnd::kLost);
 }
 
 void PartitionState::RequestEnd(PartitionEnd why) {
@@ -133,12 +136,14 @@ void PartitionRunner::End(absl::Status why) {
 }
 
 absl::Status PartitionRunner::LeaveGroup(const WaitOptions& wait) {
-  std::optional<Membership> membership;
-  {
-    base::MutexLock lock(mutex_);
-    membership.swap(membership_);
-  }
-  return membership.has_value() ? std::move(*membership).Leave(wait) : absl::OkStatus();
+  base::OneShot<std::optional<Membership>> taken;
+  Post([&taken](PartitionRunner& runner) {
+    std::optional<Membership> membership;
+    membership.swap(runner.membership_);
+    taken.Set(std::move(membership));
+  });
+  auto membership = core_->Await(taken, base::BootTime::InfiniteFuture());
+  return membership->has_value() ? std::move(**membership).Leave(wait) : absl::OkStatus();
 }
 
 void PartitionRunner::WhenOver(absl::AnyInvocable<void(absl::Status) &&> over) {
@@ -182,14 +187,18 @@ void PartitionRunner::Start() {
     self->Post([view = std::move(view)](PartitionRunner& runner) { runner.OnView(view); });
   });
   homes_watch_ = ChildrenWatch::Begin(
-      core_, *session_, core_->name_space().ToServer(of_->homes()), kGatherHomes,
-      [weak](absl::StatusOr<zk::Names> homes) {
+      core_, of_->homes(), kGatherHomes, [weak](absl::StatusOr<zk::Names> homes) {
         const auto self = weak.lock();
         if (self == nullptr) return;
         self->Post([homes = std::move(homes)](PartitionRunner& runner) { runner.OnHomes(homes); });
       });
+  Join();
+}
+
+void PartitionRunner::Join() {
+  if (leaving_) return;
   joining_ = true;
-  group.JoinAsync(
+  of_->group().JoinAsync(
       {.id = of_->options.id, .data = of_->data()}, {.cancel = stop_joining_.get_token()},
       [self = shared_from_this()](absl::StatusOr<Membership> membership) {
         self->Post([membership = std::move(membership)](PartitionRunner& runner) mutable {
@@ -201,12 +210,12 @@ void PartitionRunner::Start() {
 void PartitionRunner::OnJoined(absl::StatusOr<Membership> membership) {
   joining_ = false;
   if (leaving_) return;  // it leaves again, in the background
-  if (!membership.ok()) return Fail(membership.status());
-  {
-    base::MutexLock lock(mutex_);
+  if (membership.ok()) {
     membership_ = *std::move(membership);
+    return MakeHome();
   }
-  MakeHome();
+  if (!MayTryAgain(membership.status())) return Fail(membership.status());
+  After(of_->options.longest_pause, [](PartitionRunner& late) { late.Join(); });
 }
 
 void PartitionRunner::OnView(absl::StatusOr<GroupView> view) {
@@ -214,6 +223,7 @@ void PartitionRunner::OnView(absl::StatusOr<GroupView> view) {
   report_.connected = view->connected;
   if (!view->connected) return;  // the last one counts until there is another
   view_ = *std::move(view);
+  ForgetHomes();
   Replan();
 }
 
@@ -224,28 +234,28 @@ void PartitionRunner::OnHomes(absl::StatusOr<zk::Names> homes) {
   Replan();
 }
 
+// In another spell of membership the view begins anew: its first ones may be of a group that comes
+// together. Until that has had its time, and while this member is not seen, the last plan counts.
 void PartitionRunner::Replan() {
   if (!view_.has_value() || !homes_.has_value()) return;
   const recipes::machine::PartitionPlan plan = of_->Plan(*view_, *homes_);
   report_.members = static_cast<int>(plan.members);
   report_.other_lists = static_cast<int>(plan.other_lists);
-  if (plan.joined && !std::exchange(waits_, true)) {
-    After(plan.first_wait, [](PartitionRunner& late) { late.CarryOut(late.member_.Begin()); });
-  }
   joined_ = plan.joined;
   if (!joined_) CheckMembership();
-  ForgetHomes(plan.away);
-  CarryOut(member_.OnPlan(plan.Of(of_->options.id), plan.members > (plan.joined ? 1 : 0)));
+  if (joined_ && std::exchange(spell_, plan.spell) != plan.spell) {
+    holds_until_ = core_->Now() + plan.first_wait;
+    After(plan.first_wait, [](PartitionRunner& late) { late.Replan(); });
+  }
+  const bool holds = core_->Now() < holds_until_;
+  const bool counts = leaving_ || (joined_ && !holds);
+  if (counts) CarryOut(member_.OnPlan(plan.Of(of_->options.id), plan.members > (joined_ ? 1 : 0)));
 }
 
 // A membership joins again by itself. If that is refused for good, there is no notice of it.
 void PartitionRunner::CheckMembership() {
   if (leaving_ || checks_) return;
-  absl::Status refusal;
-  {
-    base::MutexLock lock(mutex_);
-    if (membership_.has_value()) refusal = membership_->status();
-  }
+  const absl::Status refusal = membership_.has_value() ? membership_->status() : absl::OkStatus();
   if (!refusal.ok()) return Fail(refusal);
   checks_ = true;
   After(kMembershipCheck, [](PartitionRunner& late) {
@@ -254,38 +264,42 @@ void PartitionRunner::CheckMembership() {
   });
 }
 
-// Both are as good if they are there already. What is lost with a connection is sent again with the
-// next listing; until then a restart of this member moves more than it must.
+// Both nodes are as good if they are there already. What is lost with a connection is sent again
+// with the next listing; until then a restart of this member moves more than it must.
 void PartitionRunner::MakeHome() {
-  if (leaving_ || joining_ || session_ == nullptr || !of_->has_home || !homes_.has_value()) return;
-  const std::string name = recipes::machine::HomeName(of_->data(), of_->options.id);
-  if (std::ranges::find(*homes_, name) != homes_->end()) return;
+  if (!membership_.has_value() || session_ == nullptr || !homes_.has_value()) return;
   const std::string parent = core_->name_space().ToServer(of_->homes());
+  const std::string own = recipes::machine::HomeName(of_->data(), of_->options.id);
+  for (const std::string& home : *homes_) {
+    const bool former = recipes::machine::IdOfHome(home) == of_->options.id && home != own;
+    if (former) session_->Send(zk::Delete{zk::JoinPath(parent, home)}, [](const zk::Reply&) {});
+  }
+  if (!of_->has_home || std::ranges::find(*homes_, own) != homes_->end()) return;
   std::vector<zk::AclEntry> acl;
   if (of_->options.acquire.acl) acl = session::client::EntriesOf(*of_->options.acquire.acl);
   const auto ignore = [](const zk::Reply&) {};
   session_->Send(zk::Create{parent, "", zk::CreateMode::kContainer, acl}, ignore);
-  session_->Send(zk::Create{zk::JoinPath(parent, name), "", zk::CreateMode::kPersistent, acl},
+  session_->Send(zk::Create{zk::JoinPath(parent, own), "", zk::CreateMode::kPersistent, acl},
                  ignore);
 }
 
-void PartitionRunner::ForgetHomes(const std::vector<std::string>& away) {
+// Only with a change of the group, which moves some partitions anyway: to forget a member moves
+// others than its own, for the sake of the exact balance.
+void PartitionRunner::ForgetHomes() {
+  if (!homes_.has_value() || session_ == nullptr) return;
   const base::BootTime now = core_->Now();
   std::map<std::string, base::BootTime> still;
-  for (const std::string& home : away) {
-    const auto known = away_.find(home);
-    const base::BootTime since = known == away_.end() ? now : known->second;
+  for (const std::string& home : *homes_) {
+    const std::optional<std::string> id = recipes::machine::IdOfHome(home);
+    const auto& members = view_->members;
+    if (!id || std::ranges::find(members, *id, &zkrecipes::Member::id) != members.end()) continue;
+    const base::BootTime since = away_.emplace(home, now).first->second;
     still[home] = since;
-    if (now - since < kAway || session_ == nullptr) continue;
-    session_->Send(zk::Delete{zk::JoinPath(core_->name_space().ToServer(of_->homes()), home)},
-                   [](const zk::Reply&) {});
+    if (now - since < kAway) continue;
+    const std::string parent = core_->name_space().ToServer(of_->homes());
+    session_->Send(zk::Delete{zk::JoinPath(parent, home)}, [](const zk::Reply&) {});
   }
   away_ = std::move(still);
-  if (away_.empty() || std::exchange(forgets_, true)) return;
-  After(kAway / 10, [](PartitionRunner& late) {
-    late.forgets_ = false;
-    late.Replan();
-  });
 }
 
 // ---- its end ------------------------------------------------------------------------------------
@@ -296,13 +310,12 @@ void PartitionRunner::StopJoining() {
 }
 
 void PartitionRunner::Fail(absl::Status why) {
-  if (self_ == nullptr) return;          // it is over
-  std::optional<Membership> membership;  // leaves in the background
+  if (self_ == nullptr) return;  // it is over
   {
     base::MutexLock lock(mutex_);
     if (status_.ok()) status_ = std::move(why);
-    membership.swap(membership_);
   }
+  membership_.reset();  // leaves in the background
   StopJoining();
   CarryOut(member_.Stop());
 }
@@ -311,7 +324,8 @@ void PartitionRunner::CheckOver() {
   if (self_ == nullptr || joining_ || !leaving_ || !member_.over()) return;
   const std::shared_ptr<PartitionRunner> alive = std::move(self_);
   group_ = Subscription();
-  if (homes_watch_ != nullptr && session_ != nullptr) homes_watch_->Stop();
+  membership_.reset();
+  if (homes_watch_ != nullptr) homes_watch_->Stop();
   homes_watch_ = nullptr;
   // A deletion that was not confirmed is, with its session, by now.
   const bool gone = core_->Now() - released_ > 2 * core_->session_timeout();
@@ -332,6 +346,7 @@ void PartitionRunner::Report() {
   report_.owned = static_cast<int>(member_.owned());
   report_.assigned = static_cast<int>(member_.assigned());
   report_.waited_for = static_cast<int>(member_.waited_for());
+  report_.lost = static_cast<int>(member_.lost());
   if (report_ == told_ || events_.on_change == nullptr || muted_) return;
   told_ = report_;
   subscriber_->Tell([report = events_.on_change, told = told_] { report(told); });
@@ -356,7 +371,7 @@ void PartitionRunner::Act(const Member::Action& action) {
     case Slots::Action::kWatch:
       return WatchDemand(action.which);
     case Slots::Action::kUnwatch:
-      if (slot.demand != nullptr && session_ != nullptr) slot.demand->Stop();
+      if (slot.demand != nullptr) slot.demand->Stop();
       slot.demand = nullptr;
       return;
     case Slots::Action::kAskBack:
@@ -379,7 +394,7 @@ void PartitionRunner::Acquire(size_t which) {
   const auto queue =
       std::make_shared<const PathQueue>(core_, of_->lock(which), of_->options.acquire);
   // No member waits for an answer that is lost: the contender finds its node again.
-  (void)queue::call::Begin(
+  slot.acquire = queue::call::Begin(
       queue::acquire::Enter(queue, queue::machine::Candidacy()),
       {.cancel = slot.withdraw.get_token()},
       [self = shared_from_this(), which](absl::StatusOr<Lease> lease) {
@@ -387,8 +402,17 @@ void PartitionRunner::Acquire(size_t which) {
           runner.OnAnswer(which, std::move(lease));
         });
       });
-  After(kWaits, [which, turn = slot.turn](PartitionRunner& late) {
-    if (!late.IsLate(which, turn)) late.CarryOut(late.member_.OnWaits(which));
+  LookAtAcquire(which);
+}
+
+// It has not been answered yet: does it wait for another owner, or for the servers?
+void PartitionRunner::LookAtAcquire(size_t which) {
+  After(kWaits, [which, turn = slots_[which].turn](PartitionRunner& late) {
+    const auto call = late.slots_[which].acquire.lock();
+    if (late.IsLate(which, turn) || call == nullptr || call->settled()) return;
+    const bool waits = static_cast<const queue::acquire::Acquisition&>(*call).in_front() > 0;
+    if (!waits) return late.LookAtAcquire(which);
+    late.CarryOut(late.member_.OnWaits(which));
   });
 }
 
@@ -412,9 +436,8 @@ void PartitionRunner::HandOut(size_t which) {
 }
 
 void PartitionRunner::WatchDemand(size_t which) {
-  if (session_ == nullptr) return;
   slots_[which].demand = ChildrenWatch::Begin(
-      core_, *session_, core_->name_space().ToServer(of_->lock(which)), absl::ZeroDuration(),
+      core_, of_->lock(which), absl::ZeroDuration(),
       [weak = weak_from_this(), which, turn = slots_[which].turn](absl::StatusOr<zk::Names> queue) {
         const auto self = weak.lock();
         if (self == nullptr) return;
@@ -424,10 +447,16 @@ void PartitionRunner::WatchDemand(size_t which) {
       });
 }
 
-// Where it cannot be seen whether another contender waits, one may.
+// Where it may not be seen whether another contender waits, one may.
 void PartitionRunner::OnQueue(size_t which, const absl::StatusOr<zk::Names>& queue) {
   const Slot& slot = slots_[which];
   if (slot.demand == nullptr || slot.state == nullptr) return;
+  if (absl::IsResourceExhausted(queue.status())) {  // no room for the watch: later there may be
+    return After(kWatchAgain, [which, turn = slot.turn](PartitionRunner& late) {
+      const bool spare = late.member_.slot(which).state() == Slots::State::kSpare;
+      if (!late.IsLate(which, turn) && spare) late.WatchDemand(which);
+    });
+  }
   const auto waits = [own = zk::NodeName(slot.state->lease.node())](const std::string& name) {
     return name != own && queue::machine::ParseNodeName(name).has_value();
   };

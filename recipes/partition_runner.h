@@ -18,6 +18,7 @@
 
 #include "lib/base/boot_time.h"
 #include "lib/base/mutex.h"
+#include "lib/queue/call/call.h"
 #include "lib/queue/listing/children_watch.h"
 #include "lib/session/client/client_core.h"
 #include "lib/session/subscriber.h"
@@ -108,6 +109,7 @@ class PartitionRunner : public std::enable_shared_from_this<PartitionRunner> {
   struct Slot {
     uint64_t turn = 0;  // of the latest acquire: what comes of an earlier one is late
     std::stop_source withdraw{std::nostopstate};
+    std::weak_ptr<queue::call::Pending> acquire;
     std::shared_ptr<PartitionState> state;  // from the grant until its lock is gone
     std::shared_ptr<queue::listing::ChildrenWatch> demand;
     int rests = 0;
@@ -122,19 +124,21 @@ class PartitionRunner : public std::enable_shared_from_this<PartitionRunner> {
   bool IsLate(size_t which, uint64_t turn) const { return slots_[which].turn != turn; }
 
   void Start();
+  void Join();
   void OnJoined(absl::StatusOr<Membership> membership);
   void OnView(absl::StatusOr<GroupView> view);
   void OnHomes(absl::StatusOr<zk::Names> homes);
   void Replan();
   void CheckMembership();
   void MakeHome();
-  void ForgetHomes(const std::vector<std::string>& away);
+  void ForgetHomes();
   void Fail(absl::Status why);
   void StopJoining();
 
   void CarryOut(const Member::Actions& actions);
   void Act(const Member::Action& action);
   void Acquire(size_t which);
+  void LookAtAcquire(size_t which);
   void OnAnswer(size_t which, absl::StatusOr<Lease> lease);
   void HandOut(size_t which);
   void WatchDemand(size_t which);
@@ -163,20 +167,20 @@ class PartitionRunner : public std::enable_shared_from_this<PartitionRunner> {
   std::shared_ptr<queue::listing::ChildrenWatch> homes_watch_;
   std::optional<zk::Names> homes_;
   std::map<std::string, base::BootTime> away_;  // homes, since this member has missed their ids
-  bool forgets_ = false;                        // a timer for them runs
   std::stop_source stop_joining_;
   bool joining_ = false;
   bool leaving_ = false;
-  bool waits_ = false;   // for the first time, or has
-  bool joined_ = false;  // by the last view
-  bool checks_ = false;  // a timer for the membership runs
+  std::optional<Membership> membership_;
+  int64_t spell_ = 0;           // the token of its node in the group, as it was seen last
+  base::BootTime holds_until_;  // for others that join
+  bool joined_ = false;         // by the last view
+  bool checks_ = false;         // a timer for the membership runs
   PartitionsReport report_;
   PartitionsReport told_;                    // the last
   std::optional<absl::Status> unconfirmed_;  // of the last release that was not
   base::BootTime released_;
 
   mutable base::Mutex mutex_;
-  std::optional<Membership> membership_ ABSL_GUARDED_BY(mutex_);
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
   std::optional<absl::Status> outcome_ ABSL_GUARDED_BY(mutex_);  // once it is over
   std::vector<absl::AnyInvocable<void(absl::Status) &&>> waiters_ ABSL_GUARDED_BY(mutex_);

@@ -156,8 +156,7 @@ PartitionsCore::PartitionsCore(std::shared_ptr<Client> its_client, std::string a
       path(std::move(at)),
       names(std::move(of)),
       options(WithId(*client, its_options)),
-      has_home(!its_options.id.empty() ||
-               !internal::ClientAccess::Core(*client)->options().owner_id.empty()),
+      has_home(!its_options.id.empty()),
       rule(Check(path, names, options)) {}
 
 Group PartitionsCore::group() const {
@@ -172,7 +171,7 @@ Group PartitionsCore::group() const {
 recipes::machine::PartitionPlan PartitionsCore::Plan(const GroupView& view, zk::Names homes) const {
   std::vector<recipes::machine::PresentMember> present;
   for (const Member& member : view.members) {
-    present.push_back({member.id, member.data, member.since});
+    present.push_back({member.id, member.data, member.since, member.token.value()});
   }
   return recipes::machine::Plan(options.id, names, present, std::move(homes), options.first_wait);
 }

@@ -299,16 +299,75 @@ TEST_F(PartitionsTest, LeaveNothingButWhatTellsThatAMemberMayComeBack) {
   EXPECT_EQ(model().watches(), 0u);
 }
 
+// Together with the next change.
 TEST_F(PartitionsTest, ForgetAMemberThatDoesNotComeBack) {
   MemberUser& a = Start("a");
-  Start("b");
+  MemberUser& b = Start("b");
   Step(absl::Seconds(3));
   a.running.reset();
-  Step(absl::Minutes(8));
+  Step(absl::Minutes(12));
   EXPECT_THAT(Below("/shards/homes"), SizeIs(2));
-  Step(absl::Minutes(5));
+  MemberUser& c = Start("c");
+  Step(absl::Seconds(10));
+  EXPECT_THAT(Below("/shards/homes"), SizeIs(2));
+  ExpectBalanced({&b, &c});
+}
+
+TEST_F(PartitionsTest, HaveOneHomeForAMemberWhateverItsWeight) {
+  MemberUser& a = Start("a");
+  Step(absl::Seconds(3));
+  a.running.reset();
+  Step(absl::Seconds(1));
+  MemberUser& again = Start("a", {.weight = 2});
+  Step(absl::Seconds(5));
   EXPECT_THAT(Below("/shards/homes"), SizeIs(1));
-  ExpectBalanced({members_[1].get()});
+  ExpectBalanced({&again});
+}
+
+// The first one that is back does not take what the others had.
+TEST_F(PartitionsTest, GoBackToTheirOwnersAfterAnOutage) {
+  std::vector<MemberUser*> all = {&Start("a"), &Start("b"), &Start("c")};
+  Step(absl::Seconds(3));
+  std::vector<std::set<std::string>> before;
+  for (MemberUser* member : all) {
+    before.push_back(member->believed());
+    member->host->set_network(Host::Network::kDown);
+  }
+  Step(absl::Seconds(30));
+  EXPECT_EQ(believed_, 0u);
+  for (MemberUser* member : all) {
+    member->host->set_network(Host::Network::kUp);
+    Step(absl::Milliseconds(100));
+  }
+  Step(absl::Seconds(15));
+  ExpectBalanced(all);
+  for (size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i]->believed(), before[i]);
+  EXPECT_EQ(all[0]->gained + all[1]->gained + all[2]->gained, 2 * kCount);
+}
+
+TEST_F(PartitionsTest, OfWorkThatDoesNotEndWithItsLeaseAreTold) {
+  MemberUser& a = Start("a", {.acquire = {.hold_at_most = absl::Seconds(5)}}, {"only"});
+  a.ends_at_once = false;
+  Step(absl::Seconds(10));
+  EXPECT_EQ(a.report.lost, 1);
+  EXPECT_EQ(a.report.owned, 0);
+  a.owned.clear();
+  Step(absl::Seconds(1));
+  EXPECT_EQ(a.report.lost, 0);
+  EXPECT_THAT(a.believed(), SizeIs(1));
+}
+
+// Work has just returned by itself, and its lock is being given back, when the client closes.
+TEST_F(PartitionsTest, AreOverWithAClientThatIsClosedWhileOneIsGivenBack) {
+  MemberUser& a = Start("a");
+  Step(absl::Seconds(3));
+  a.owned.clear();
+  a.client->CloseAsync({}, [](const absl::Status&) {});
+  Step(absl::Seconds(1));
+  a.running.reset();
+  const std::weak_ptr<Client> client = std::exchange(a.client, nullptr);
+  Step(absl::Seconds(1));
+  EXPECT_TRUE(client.expired()) << "what is not over keeps its client";
 }
 
 TEST_F(PartitionsTest, MoveAtMostTwiceWhileAllMembersRestart) {

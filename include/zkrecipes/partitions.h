@@ -35,7 +35,9 @@ struct PartitionMaker;
 enum class PartitionEnd {
   kAskedBack,  // another member waits for it, to which it now belongs
   kStopping,   // this member leaves
-  kLost,       // its lease has ended: another member may own it by now
+  // Its lease has ended: another member may own it by now. If this member is to own it again, that
+  // begins only once this work has returned.
+  kLost,
 };
 std::ostream& operator<<(std::ostream& out, PartitionEnd end);
 
@@ -104,6 +106,7 @@ struct PartitionsReport {
   int owned = 0;
   int assigned = 0;    // to this member, by what it sees
   int waited_for = 0;  // assigned, and not yet owned
+  int lost = 0;        // whose lease has ended, and whose work has not
   bool connected = true;
   friend bool operator==(const PartitionsReport&, const PartitionsReport&) = default;
 };
@@ -133,7 +136,8 @@ struct PartitionEvents {
 //
 // Restarting members one after another moves each partition at most twice, away and back, if each
 // has an id of its own: for that it leaves a node in PATH/homes, which the others delete once they
-// have missed it for ten minutes. Without ids a restart moves more than it must.
+// have missed it for ten minutes, with the next change of the group. Without ids a restart moves
+// more than it must, and so does an id that never comes back, once it is forgotten.
 //
 // PATH/members is a Group, and PATH/partitions/NAME the path of a Lock: `zkr ls` shows both. Needs
 // the ACL permissions of these. Neither Curator nor kazoo's SetPartitioner shares the path.

@@ -11,17 +11,8 @@ PartitionMember::Actions PartitionMember::OnPlan(const std::vector<bool>& mine, 
   if (state_ == State::kDraining && !others) return Stop();
   Actions all;
   if (state_ >= State::kDraining) return all;
-  planned_ = true;
   SetMine(mine);
-  if (state_ == State::kRunning) SetWanted(all);
-  return all;
-}
-
-PartitionMember::Actions PartitionMember::Begin() {
-  Actions all;
-  if (state_ != State::kWaiting) return all;
-  state_ = State::kRunning;
-  if (planned_) SetWanted(all);
+  SetWanted(all);
   return all;
 }
 
@@ -56,7 +47,7 @@ PartitionMember::Actions PartitionMember::OnRefused(size_t which) {
 PartitionMember::Actions PartitionMember::Leave() {
   Actions all;
   if (state_ >= State::kDraining) return all;
-  if (!others_ || state_ == State::kWaiting) return Stop();
+  if (!others_) return Stop();
   state_ = State::kDraining;
   SetMine(std::vector<bool>(slots_.size()));
   SetWanted(all);
@@ -126,6 +117,7 @@ void PartitionMember::Count(size_t which, bool adds) {
   count(owned_, owns);
   count(assigned_, mine_[which]);
   count(waited_for_, mine_[which] && !owns);
+  count(lost_, slot.state() == PartitionSlot::State::kLost);
 }
 
 }  // namespace zkrecipes::recipes::machine

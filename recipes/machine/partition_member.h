@@ -13,11 +13,11 @@
 namespace zkrecipes::recipes::machine {
 
 // All partitions of one member: events in, actions out; a copyable value. See docs/adr/0064. Each
-// partition, named by its index, is a PartitionSlot; this adds which of them are wanted, when the
-// first acquires begin, how many are under way at once, and how it all ends.
+// partition, named by its index, is a PartitionSlot; this adds which of them are wanted, how many
+// acquires are under way at once, and how it all ends.
 //
-//   kWaiting --Begin--> kRunning --Leave--> kDraining --Stop, or nobody else is there--> kStopped
-//       `------------------+--------------------+----------- Stop -------------------------^
+//   kRunning --Leave--> kDraining --Stop, or nobody else is there--> kStopped
+//       `------------------- Stop -------------------------------------^
 class PartitionMember {
  public:
   struct Action {
@@ -33,8 +33,7 @@ class PartitionMember {
   // By the latest view: which partitions are this member's, and whether there is any other member
   // that would take what this one gives up.
   Actions OnPlan(const std::vector<bool>& mine, bool others);
-  Actions Begin();  // enough members have had the time to join
-  // The acquire has waited for so long that it does not count as under way any more.
+  // The acquire waits for another owner, so it does not count as under way any more.
   Actions OnWaits(size_t which);
   Actions OnGranted(size_t which);
   Actions OnRefused(size_t which);
@@ -53,10 +52,11 @@ class PartitionMember {
   size_t owned() const { return owned_; }
   size_t assigned() const { return assigned_; }
   size_t waited_for() const { return waited_for_; }  // assigned, and not owned
+  size_t lost() const { return lost_; }              // ... whose work has not returned yet
   const PartitionSlot& slot(size_t which) const { return slots_[which]; }
 
  private:
-  enum class State { kWaiting, kRunning, kDraining, kStopped };
+  enum class State { kRunning, kDraining, kStopped };
 
   using Event = PartitionSlot::Actions (PartitionSlot::*)();
   Actions On(size_t which, Event event);
@@ -70,9 +70,8 @@ class PartitionMember {
 
   std::vector<PartitionSlot> slots_;
   size_t at_once_;
-  State state_ = State::kWaiting;
+  State state_ = State::kRunning;
   std::vector<bool> mine_;      // of the last plan
-  bool planned_ = false;        // there was one
   bool others_ = true;          // ... until it is known
   std::set<size_t> under_way_;  // acquires that count as such
   std::deque<size_t> in_line_;  // acquires that are to begin once fewer are under way
@@ -80,6 +79,7 @@ class PartitionMember {
   size_t owned_ = 0;
   size_t assigned_ = 0;
   size_t waited_for_ = 0;
+  size_t lost_ = 0;
 };
 
 }  // namespace zkrecipes::recipes::machine

@@ -7,11 +7,13 @@
 #include <optional>
 #include <set>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 
 namespace zkrecipes::recipes::machine {
 namespace {
@@ -46,6 +48,15 @@ std::string HomeName(const std::string& data, const std::string& id) {
   return absl::StrCat(data, "-", absl::BytesToHexString(id));
 }
 
+std::optional<std::string> IdOfHome(const std::string& name) {
+  const std::vector<std::string> parts = absl::StrSplit(name, '-');
+  const bool well_formed = parts.size() == 4 && absl::StartsWith(name, "p") &&
+                           parts[3].size() % 2 == 0 &&
+                           std::ranges::all_of(parts[3], absl::ascii_isxdigit);
+  if (!well_formed) return std::nullopt;
+  return absl::HexStringToBytes(parts[3]);
+}
+
 std::vector<bool> PartitionPlan::Of(const std::string& id) const {
   std::vector<bool> mine(assigned.size(), false);
   for (size_t i = 0; i < assigned.size(); ++i) {
@@ -72,7 +83,9 @@ PartitionPlan Plan(const std::string& id, const std::vector<std::string>& names,
     known.insert(member.id);
     plan.sharers.push_back({member.id, *weight});
     oldest = std::min(oldest, member.since);
-    if (member.id == id) own = member.since;
+    if (member.id != id) continue;
+    own = member.since;
+    plan.spell = member.token;
   }
   plan.joined = own != absl::InfinitePast();
   if (plan.joined) {
@@ -80,13 +93,10 @@ PartitionPlan Plan(const std::string& id, const std::vector<std::string>& names,
   }
   std::ranges::sort(homes);  // of two of one id all members take the same
   for (const std::string& home : homes) {
-    const size_t dash = std::min(home.rfind('-'), home.size());
-    const std::optional<int> weight = WeightIn(home.substr(0, dash), prefix);
-    if (!weight.has_value()) continue;
-    const std::string its_id = absl::HexStringToBytes(home.substr(dash + 1));
-    if (!known.insert(its_id).second) continue;
-    plan.sharers.push_back({its_id, *weight, /*present=*/false});
-    plan.away.push_back(home);
+    const std::optional<std::string> its_id = IdOfHome(home);
+    const std::optional<int> weight = WeightIn(home.substr(0, home.rfind('-')), prefix);
+    if (!its_id.has_value() || !weight.has_value() || !known.insert(*its_id).second) continue;
+    plan.sharers.push_back({*its_id, *weight, /*present=*/false});
   }
   plan.assigned = Assign(plan.sharers, names);
   return plan;

@@ -4,6 +4,7 @@
 #define ZKRECIPES_RECIPES_MACHINE_PARTITION_PLAN_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,7 +19,8 @@ namespace zkrecipes::recipes::machine {
 struct PresentMember {
   std::string id;
   std::string data;
-  absl::Time since;  // by the servers' clock
+  absl::Time since;   // by the servers' clock
+  int64_t token = 0;  // of its node
 };
 
 // The data of a member, and the name of its home: of the function that assigns, of the list of
@@ -28,15 +30,16 @@ std::string MemberData(const std::vector<std::string>& names, int weight);
 // A home is a node that stays when its member has gone, under a name of its data and its id. A
 // member without it that has a home is away (see Sharer).
 std::string HomeName(const std::string& data, const std::string& id);
+std::optional<std::string> IdOfHome(const std::string& name);  // of any version
 
 struct PartitionPlan {
-  std::vector<Sharer> sharers;    // those of the same list, with those that are away
-  std::vector<size_t> assigned;   // of each name the index in `sharers`, or kNobody
-  size_t members = 0;             // that are present
-  size_t other_lists = 0;         // present members that have another list
-  bool joined = false;            // whether `id` is present
-  absl::Duration first_wait;      // what is left of it, counted from the moment when `id` joined
-  std::vector<std::string> away;  // their homes
+  std::vector<Sharer> sharers;   // those of the same list, with those that are away
+  std::vector<size_t> assigned;  // of each name the index in `sharers`, or kNobody
+  size_t members = 0;            // that are present
+  size_t other_lists = 0;        // present members that have another list
+  bool joined = false;           // whether `id` is present
+  absl::Duration first_wait;     // what is left of it, counted from the moment when `id` joined
+  int64_t spell = 0;             // the token of its node
 
   std::vector<bool> Of(const std::string& id) const;  // of each name
 };

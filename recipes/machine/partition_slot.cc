@@ -31,7 +31,9 @@ Actions PartitionSlot::SetWanted(bool wanted) {
     case State::kAsked:
     case State::kLost:
     case State::kLeaving:
+      return {};
     case State::kResting:
+      if (!wanted) state_ = State::kIdle;
       return {};
   }
   return {};
@@ -91,7 +93,7 @@ Actions PartitionSlot::OnReturned() {
 
 Actions PartitionSlot::OnLeft() {
   if (state_ != State::kLeaving) return {};
-  if (!std::exchange(unasked_, false)) return GoRound();
+  if (!std::exchange(unasked_, false) || stopped_) return GoRound();
   state_ = State::kResting;
   return {Action::kRest};
 }

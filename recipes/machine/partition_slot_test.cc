@@ -84,6 +84,20 @@ TEST(PartitionSlot, RestsAfterWorkThatReturnsUnasked) {
   EXPECT_THAT(slot.OnRested(), ElementsAre(kAcquire));
 }
 
+TEST(PartitionSlot, DoesNotRestOnceItIsStoppedOrNotWanted) {
+  PartitionSlot stopped = Owned();
+  (void)stopped.OnReturned();
+  EXPECT_THAT(stopped.Stop(), IsEmpty());
+  EXPECT_THAT(stopped.OnLeft(), IsEmpty());
+  EXPECT_EQ(stopped.state(), State::kIdle);
+  PartitionSlot resting = Owned();
+  (void)resting.OnReturned();
+  (void)resting.OnLeft();
+  EXPECT_THAT(resting.SetWanted(false), IsEmpty());
+  EXPECT_EQ(resting.state(), State::kIdle);
+  EXPECT_THAT(resting.OnRested(), IsEmpty());
+}
+
 TEST(PartitionSlot, StopsItsWorkWithoutADemand) {
   PartitionSlot slot = Owned();
   (void)slot.SetWanted(false);

@@ -46,6 +46,7 @@ class Acquisition : public call::Call<Answer>, public internal::LeaseFollower {
   void set_reach(std::shared_ptr<const session::Reach> reach);
   // `in_front`: at most so many, when it listed them.
   void set_in_front(size_t count) { in_front_.store(count, std::memory_order_relaxed); }
+  size_t in_front() const { return in_front_.load(std::memory_order_relaxed); }
   void Know(listing::Rivals rivals);
   void KnowBusy(listing::Rivals rivals);
   // Whether a try that is first in the queue waits for a lock delay: meanwhile it is busy.

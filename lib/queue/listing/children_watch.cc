@@ -7,38 +7,52 @@
 #include "absl/strings/str_cat.h"
 
 #include "lib/base/random.h"
+#include "lib/queue/machine/node_name.h"
 #include "lib/queue/machine/observer.h"
 
 namespace zkrecipes::queue::listing {
 
 std::shared_ptr<ChildrenWatch> ChildrenWatch::Begin(std::shared_ptr<internal::ClientCore> core,
-                                                    session::Session& session, std::string path,
-                                                    absl::Duration gather, Seen seen) {
+                                                    const std::string& path, absl::Duration gather,
+                                                    Seen seen) {
   std::shared_ptr<ChildrenWatch> self(
-      new ChildrenWatch(std::move(core), session, std::move(path), gather, std::move(seen)));
+      new ChildrenWatch(std::move(core), path, gather, std::move(seen)));
   self->self_ = self;
   // Later, since Join may announce the connection, or the end of the client, at once.
-  self->core_->Post([self](session::Session* now) {
-    if (self->session_ == nullptr) return;
-    if (now == nullptr) return self->Tell(absl::FailedPreconditionError("the client is closed"));
-    self->session_->Join(self.get());
+  self->core_->Post([self](session::Session* session) {
+    if (self->self_ != nullptr) self->Start(session != nullptr);
   });
   return self;
 }
 
-ChildrenWatch::ChildrenWatch(std::shared_ptr<internal::ClientCore> core, session::Session& session,
-                             std::string path, absl::Duration gather, Seen seen)
+ChildrenWatch::ChildrenWatch(std::shared_ptr<internal::ClientCore> core, const std::string& path,
+                             absl::Duration gather, Seen seen)
     : core_(std::move(core)),
-      path_(std::move(path)),
+      path_(core_->name_space().ToServer(path)),
       gather_(gather),
-      session_(&session),
       seen_(std::move(seen)) {}
+
+// The room is kept for as long as it follows: a watch that has fired is set again.
+void ChildrenWatch::Start(bool open) {
+  if (!open) return Tell(absl::FailedPreconditionError("the client is closed"));
+  const size_t bytes =
+      path_.size() + 1 + machine::kLongestNodeName + session::PathBudget::kPerWatch;
+  session::Session* const session = core_->sessions().WithRoom("", 0, bytes);
+  if (session != nullptr) room_ = session->watch_budget().Reserve(bytes);
+  if (!room_) {
+    return Tell(absl::ResourceExhaustedError(
+        absl::StrCat("watch ", path_, ": this client has too many watches")));
+  }
+  session_ = session;
+  session_->Join(this);
+}
 
 void ChildrenWatch::Stop() {
   const std::shared_ptr<ChildrenWatch> alive = std::move(self_);
+  ++look_;
+  room_ = {};
   if (session_ == nullptr) return;
   Unwatch();
-  ++look_;
   std::exchange(session_, nullptr)->Part(this);
 }
 
@@ -56,14 +70,6 @@ void ChildrenWatch::OnExpired() {
 
 void ChildrenWatch::Look(zk::WatchKind kind) {
   Unwatch();
-  if (!bytes_) {
-    bytes_ = session_->watch_budget().Reserve(path_.size() + session::PathBudget::kPerWatch);
-  }
-  if (!bytes_) {
-    return Tell(absl::ResourceExhaustedError(absl::StrCat(
-        "watch ", path_, ": this client has too many watches for one ZooKeeper session (",
-        session::PathBudget::kLimit, " bytes of paths)")));
-  }
   asking_ = true;
   watch_ = {path_, kind};
   const uint64_t look = ++look_;

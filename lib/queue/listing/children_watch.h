@@ -29,11 +29,11 @@ class ChildrenWatch : public session::SessionListener,
   // called inside Begin or Stop, nor after Stop.
   using Seen = absl::AnyInvocable<void(absl::StatusOr<zk::Names>)>;
 
-  // `path`: on the server. A change is looked at within `gather`, so that what happens together is
-  // seen together.
+  // `path`: as the user gave it. A change is looked at within `gather`, so that what happens
+  // together is seen together. It follows in whichever session has room for its watch.
   static std::shared_ptr<ChildrenWatch> Begin(std::shared_ptr<internal::ClientCore> core,
-                                              session::Session& session, std::string path,
-                                              absl::Duration gather, Seen seen);
+                                              const std::string& path, absl::Duration gather,
+                                              Seen seen);
   void Stop();
 
   void OnConnected() override;
@@ -43,8 +43,9 @@ class ChildrenWatch : public session::SessionListener,
   void OnClosing() override { Tell(absl::FailedPreconditionError("the client is closed")); }
 
  private:
-  ChildrenWatch(std::shared_ptr<internal::ClientCore> core, session::Session& session,
-                std::string path, absl::Duration gather, Seen seen);
+  ChildrenWatch(std::shared_ptr<internal::ClientCore> core, const std::string& path,
+                absl::Duration gather, Seen seen);
+  void Start(bool open);
   void Look(zk::WatchKind kind);
   void LookAfter(absl::Duration pause);
   void OnReply(const zk::Reply& reply);
@@ -54,10 +55,10 @@ class ChildrenWatch : public session::SessionListener,
   const std::shared_ptr<internal::ClientCore> core_;
   const std::string path_;
   const absl::Duration gather_;
-  session::Session* session_;  // null once stopped
   Seen seen_;
   std::shared_ptr<ChildrenWatch> self_;  // until stopped
-  session::PathBudget::Reservation bytes_;
+  session::Session* session_ = nullptr;  // null before Start, and once stopped
+  session::PathBudget::Reservation room_;
   uint64_t look_ = 0;     // the latest
   bool asking_ = true;    // ... has not been answered
   zk::Watch watch_ = {};  // ... its watch, if there is one
