@@ -87,10 +87,15 @@ void MachineWorld::Answer(int client, const Pending& pending, const zk::Reply& r
   if (pending.contestant < 0) return;
   const bool listing = ok && std::holds_alternative<zk::GetChildren>(pending.request);
   listing_ = listing ? &reply.children : nullptr;
-  // Committed in the session that owns the node, which a listing has shown before.
-  by_write_ = ok && std::holds_alternative<zk::SetData>(pending.request);
+  // Of a lock's record: committed in the session that owns the node, which a listing has shown
+  // before. A permit's writes prove nothing: one is the number's, the other follows its admission.
+  const queue::machine::Candidacy& spec = contestants_[pending.contestant].spec;
   const auto* create = std::get_if<zk::Create>(&pending.request);
+  by_write_ = ok && spec.permits == 0 && std::holds_alternative<zk::SetData>(pending.request);
   by_write_ |= ok && create != nullptr && create->mode == zk::CreateMode::kPersistent;
+  // A member waits for nobody: its node alone is what it needs, made or read in its session.
+  const bool is_own = create != nullptr || std::holds_alternative<zk::Get>(pending.request);
+  by_write_ |= ok && is_own && spec.mode == queue::machine::Mode::kMember;
   On(pending.contestant, queue::machine::event::Replied{pending.op, reply, CanBeProven(client)});
   listing_ = nullptr;
   by_write_ = false;

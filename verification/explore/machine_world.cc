@@ -35,7 +35,9 @@ int ContestantOf(const std::string& guid) {
 // Beyond it the numbers may overflow while a contestant still waits; then order is lost.
 constexpr int32_t kLastSafeSequence = std::numeric_limits<int32_t>::max() - 1000;
 
-bool MayShare(Mode a, Mode b) { return a == b && (a == Mode::kShared || a == Mode::kPermit); }
+bool MayShare(Mode a, Mode b) {
+  return a == b && (a == Mode::kShared || a == Mode::kPermit || a == Mode::kMember);
+}
 
 }  // namespace
 
@@ -93,7 +95,7 @@ struct MachineWorld::Doing {
     world.CheckGrant(contestant);
     if (contestant.spec.delays()) world.CheckDelay(contestant);
     if (contestant.followed >= 0) world.TakeOver(index);
-    if (contestant.spec.mode != Mode::kShared) world.Overtake(index);
+    if (!MayShare(contestant.spec.mode, contestant.spec.mode)) world.Overtake(index);
     world.last_granted_ = index;
   }
 
@@ -123,8 +125,13 @@ struct MachineWorld::Doing {
 
 MachineWorld::MachineWorld(const NamedSet& set)
     : set_(&set), ensemble_({.servers = set.servers()}) {
-  const bool one_client = set.Has(NamedSet::kOneClient);
-  clients_.resize(one_client ? 1 : set.contestants.size());
+  const int contestants = static_cast<int>(set.contestants.size());
+  const auto client_of = [&](int contestant) {
+    if (set.Has(NamedSet::kOneClient)) return 0;
+    const bool last = contestant + 1 == contestants;
+    return set.Has(NamedSet::kLastApart) ? static_cast<int>(last) : contestant;
+  };
+  clients_.resize(static_cast<size_t>(client_of(contestants - 1)) + 1);
   if (!set.Has(NamedSet::kNoParent)) {
     Node parent;
     parent.container = true;
@@ -135,8 +142,9 @@ MachineWorld::MachineWorld(const NamedSet& set)
     ensemble_.SetNextSequence("/q", std::numeric_limits<int32_t>::max());
   }
   Settle();
-  for (size_t i = 0; i < set.contestants.size(); ++i) {
-    Enter(one_client ? 0 : static_cast<int>(i), set.contestants[i]);
+  for (int i = 0; i < contestants; ++i) {
+    if (set.Has(NamedSet::kLastApart) && i + 1 == contestants) Settle();
+    Enter(client_of(i), set.contestants[static_cast<size_t>(i)]);
   }
 }
 

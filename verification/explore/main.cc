@@ -22,8 +22,9 @@ int List() {
     const auto word = [&set](NamedSet::Trait trait, const char* text) {
       return set.Has(trait) ? text : "";
     };
-    absl::PrintF("%-21s %s%s%s%s%s%s; %s%s\n", set.name, word(NamedSet::kLong, "(long) "), set.who,
-                 word(NamedSet::kOneClient, " in one session"),
+    absl::PrintF("%-21s %s%s%s%s%s%s%s; %s%s\n", set.name, word(NamedSet::kLong, "(long) "),
+                 set.who, word(NamedSet::kOneClient, " in one session"),
+                 word(NamedSet::kLastApart, ", all but the last at rest in one session"),
                  word(NamedSet::kNoParent, ", no parent yet"),
                  word(NamedSet::kLag, ", servers that lag"),
                  word(NamedSet::kOverflow, " at the end of the sequence numbers"),

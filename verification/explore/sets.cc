@@ -17,6 +17,7 @@ const Role kReader{{.mode = Mode::kShared, .parent = "/q"}};
 const Role kWriter{{.mode = Mode::kSharedWriter, .parent = "/q"}};
 const Role kPermit1{{.mode = Mode::kPermit, .permits = 1, .parent = "/q"}};
 const Role kPermit2{{.mode = Mode::kPermit, .permits = 2, .parent = "/q"}};
+const Role kMember{{.mode = Mode::kMember, .parent = "/q"}};
 const Role kUpgrader{kReader.spec, Mode::kSharedWriter};
 const Role kDowngrader{kWriter.spec, Mode::kShared};
 
@@ -48,9 +49,10 @@ const std::vector<NamedSet>& Sets() {
       {"permits", "three at a semaphore of two", {kPermit2, kPermit2, kPermit2}, 0, kAlike},
       {"permits-one-client", "the same", {kPermit2, kPermit2, kPermit2}, 1, kOneClient},
       {"permits-of-one", "three at one", {kPermit1, kPermit1, kPermit1}, 0, kAlike},
-      {"permits-rough", "three", {kPermit2, kPermit2, kPermit2}, 1, kLong | kRough | kAlike},
-      {"permits-four", "four", {kPermit2, kPermit2, kPermit2, kPermit2}, 0, kLong | kAlike},
-      {"permits-and-lock", "two at a semaphore and a lock", {kPermit2, kLock, kPermit2}, 0, kLong},
+      {"permits-four", "four", {kPermit2, kPermit2, kPermit2, kPermit2}, 0, kLastApart},
+      {"permits-four-fault", "four", {kPermit2, kPermit2, kPermit2, kPermit2}, 1, kLastApart},
+      {"permits-and-lock", "two at a semaphore and a lock", {kPermit2, kLock, kPermit2}},
+      {"members", "two members of a group", {kMember, kMember}, 1},
       {"three-calm", "three contenders", {kLock, kLock, kLock}},
       {"three-one-client", "three contenders", {kLock, kLock, kLock}, 1, kOneClient},
       {"three", "three contenders", {kLock, kLock, kLock}, 1, kAlike},

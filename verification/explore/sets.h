@@ -29,8 +29,9 @@ struct NamedSet {
     // All contestants are alike and each has its own client, so of those to whom nothing has
     // happened yet one is as good as another: only the first of them is tried.
     kAlike = 16,
-    kLag = 32,       // three servers: several apply a transaction when they like, one at once
-    kOverflow = 64,  // at the end of the sequence numbers
+    kLag = 32,         // three servers: several apply a transaction when they like, one at once
+    kOverflow = 64,    // at the end of the sequence numbers
+    kLastApart = 128,  // all but the last share a session, and are at rest when it comes
   };
 
   const char* name;
