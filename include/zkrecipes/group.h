@@ -106,8 +106,9 @@ class [[nodiscard]] Membership {
   std::optional<FencingToken> token() const;
   const std::string& id() const;
 
-  // OK until the membership has ended, and after Leave or destruction. Otherwise what it was
-  // refused with, which another attempt would not mend: those of Group::Join.
+  // OK until the membership has ended, and after Leave. Otherwise what it was refused with, which
+  // another attempt would not mend: one of the last line of Group::Join, FailedPrecondition if the
+  // client is closed.
   absl::Status status() const;
 
   // Deletes the node and waits for the confirmation; blocks. Others see the group without this
@@ -145,6 +146,7 @@ class Group {
   // membership is proven, so that believed() is true.
   //   InvalidArgument     the path, the timeout, an option, the id or the data
   //   DeadlineExceeded, Unavailable, Cancelled   not a member; a node is deleted in the background
+  //   Aborted             another client deleted the node before it was proven
   //   PermissionDenied, FailedPrecondition, ResourceExhausted, Unauthenticated   as Lock (lock.h)
   absl::StatusOr<Membership> Join(const MemberOptions& member = {},
                                   const WaitOptions& wait = {}) const;

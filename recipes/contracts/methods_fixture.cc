@@ -69,6 +69,10 @@ void TakeLock(Scene& s) { Keep(s, s.lock().Acquire(s.wait)); }
 void TakeShared(Scene& s) { Keep(s, s.read_write_lock().AcquireShared(s.wait)); }
 void TakeExclusive(Scene& s) { Keep(s, s.read_write_lock().AcquireExclusive(s.wait)); }
 void TakeLeadership(Scene& s) { Keep(s, s.election().Campaign(s.wait)); }
+void Join(Scene& s) {
+  absl::StatusOr<Membership> joined = s.group().Join(s.member(), s.wait);
+  if (joined.ok()) s.membership = *std::move(joined);
+}
 void TakePermit(Scene& s) { Keep(s, s.semaphore().Acquire(s.wait)); }
 void TakeHold(Scene& s) {
   absl::StatusOr<RecursiveLease> hold = s.recursive->Acquire(s.owner, s.wait);
@@ -124,17 +128,19 @@ WaitOptions Briefly(const Scene& s) {
 RunOptions Once() { return {.once = true}; }
 void Work(const Lease&, const std::stop_token&) {}
 
-// Up to the scene's stop, in case there is no news.
-void Observe(Scene& scene, const Done& done) {
-  struct Kept {
-    Kept(Scene& scene, const Done& done)
-        : on_stop(scene.stop.get_token(), [done] { done(absl::OkStatus()); }),
-          subscription(
-              scene.election().Observe([done](const auto& news) { done(news.status()); })) {}
-    const std::stop_callback<std::function<void()>> on_stop;
-    const Subscription subscription;
+// Up to the scene's stop, in case there is no news. `subscribe` takes what gets the news.
+template <typename Subscribe>
+std::function<void(Scene&, Done)> Subscribes(Subscribe subscribe) {
+  return [subscribe](Scene& scene, const Done& done) {
+    struct Kept {
+      Kept(Scene& scene, const Done& done, const Subscribe& subscribe)
+          : on_stop(scene.stop.get_token(), [done] { done(absl::OkStatus()); }),
+            subscription(subscribe(scene, [done](const auto& news) { done(news.status()); })) {}
+      const std::stop_callback<std::function<void()>> on_stop;
+      const Subscription subscription;
+    };
+    scene.kept = std::make_shared<Kept>(scene, done, subscribe);
   };
-  scene.kept = std::make_shared<Kept>(scene, done);
 }
 
 Method Endless(Method method) {
@@ -251,6 +257,16 @@ std::vector<Method> Methods() {
       {"Semaphore::CoAcquire", acquire,
        Awaits([](S s) { return s.semaphore().CoAcquire(s.wait.timeout, s.wait.cancel); })},
 
+      {"Group::Join", acquire, Returns([](S s) { return s.group().Join(s.member(), s.wait); })},
+      {"Group::JoinAsync", acquire,
+       CallsBack([](S s, auto done) { s.group().JoinAsync(s.member(), s.wait, std::move(done)); })},
+      {"Group::Members", ask, Returns([](S s) { return s.group().Members(s.wait); })},
+      Endless({"Group::Watch", observe,
+               Subscribes([](S s, auto tell) { return s.group().Watch(tell); })}),
+      {"Membership::Leave", With(wait, {kPermissionDenied}),
+       Returns([](S s) { return (*std::move(s.membership)).Leave(s.wait); }), Join},
+      {"Membership::status", acquire, Returns([](S s) { return s.membership->status(); }), Join},
+
       {"LeaderElection::Campaign", acquire,
        Returns([](S s) { return s.election().Campaign(s.wait); })},
       {"LeaderElection::TryCampaign", attempt,
@@ -276,7 +292,8 @@ std::vector<Method> Methods() {
        Returns([](S s) { return s.election().CurrentLeader(s.wait); })},
       {"LeaderElection::Candidates", ask,
        Returns([](S s) { return s.election().Candidates(s.wait); })},
-      Endless({"LeaderElection::Observe", observe, Observe}),
+      Endless({"LeaderElection::Observe", observe,
+               Subscribes([](S s, auto tell) { return s.election().Observe(tell); })}),
       Endless({"LeaderElection::RunWhileLeading", run, Returns([](S s) {
                  return s.election().RunWhileLeading(s.wait.cancel, Work, Once());
                })}),

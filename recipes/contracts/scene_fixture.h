@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 
+#include "zkrecipes/group.h"
 #include "zkrecipes/leader_election.h"
 #include "zkrecipes/lock.h"
 #include "zkrecipes/read_write_lock.h"
@@ -41,11 +42,12 @@ struct Scene {
   Candidate candidate;
   std::string owner = "task";
   int permits = 1;
-  std::string text = "garbage";         // to be parsed
-  std::string servers = "127.0.0.1:1";  // of a client that is no client of the ensemble
-  std::optional<Lease> lease;           // as the method asks for
-  std::optional<RecursiveLease> hold;   // or this
-  Sequencer sequencer;                  // of the lease
+  std::string text = "garbage";               // to be parsed
+  std::string servers = "127.0.0.1:1";        // of a client that is no client of the ensemble
+  std::optional<Lease> lease;                 // as the method asks for
+  std::optional<RecursiveLease> hold;         // or this
+  std::optional<Membership> membership = {};  // or this
+  Sequencer sequencer;                        // of the lease
   std::vector<std::shared_ptr<Client>> clients = {};  // and
   std::vector<Lease> others = {};                     // that a situation takes
   std::shared_ptr<void> kept_by_others;
@@ -56,6 +58,8 @@ struct Scene {
   Lock lock() { return {client, path}; }
   ReadWriteLock read_write_lock() { return {client, path}; }
   Semaphore semaphore() { return {client, path, permits}; }
+  Group group() { return {client, path}; }
+  MemberOptions member() { return {candidate.id, candidate.value}; }
   LeaderElection election() { return {client, path, candidate}; }
 };
 

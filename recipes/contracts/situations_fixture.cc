@@ -84,6 +84,10 @@ std::vector<Situation> Situations() {
          [](S s) {
            s.candidate = {"two\nlines", std::string(65 * 1024, 'x')};
          }),
+      If("TheMemberIsBad", "Group::Join", kInvalidArgument,
+         [](S s) {
+           s.candidate = {std::string(513, 'x'), ""};
+         }),
       If("TheOwnerIsEmpty", "RecursiveLock::Acquire", kInvalidArgument, [](S s) { s.owner = ""; }),
       If("TheNumberOfPermitsIsBad", "Semaphore::Acquire", kInvalidArgument,
          [](S s) { s.permits = 0; }),
@@ -99,6 +103,11 @@ std::vector<Situation> Situations() {
       If("TheSequencerIsEmpty", "CheckSequencer", kInvalidArgument, [](S s) { s.sequencer = {}; }),
       If("ThereIsNoSuchToken", "BreakContender", kNotFound,
          [](S s) { s.sequencer.token = FencingToken(7); }),
+      If("TheMembershipIsMovedFrom", "Membership::Leave", kFailedPrecondition,
+         [](S s) {
+           if (s.membership.has_value()) const Membership gone = *std::move(s.membership);
+         }),
+      If("TheGroupMayNotBeListed", "Group::Watch", kPermissionDenied, CloseToOthers),
       // A call may be answered before it looks: no example.
       If("ItIsCancelledBeforehand", "", kOk, [](S s) { s.stop.request_stop(); }),
       If("ItIsCancelledBeforehandWithoutAConnection", "Lease::Release", kCancelled,

@@ -17,6 +17,7 @@
 #include "gmock/gmock.h"
 
 #include "zkrecipes/event_loop.h"
+#include "zkrecipes/group.h"
 #include "zkrecipes/guarded_write.h"
 #include "zkrecipes/leader_election.h"
 #include "zkrecipes/lock.h"
@@ -85,6 +86,36 @@ TEST_F(ForkedChildTest, FindsItsClientClosed) {
   };
   EXPECT_EQ(Wrong(subscribe, [this] { return client_->state() == ClientState::kClosed; }), 0);
   EXPECT_EQ(client_->state(), ClientState::kConnected);
+}
+
+// Threads read the membership, watch, and join besides.
+TEST_F(ForkedChildTest, FindsAMembershipEndedAndItsGroupClosed) {
+  const Group group(client_, "/group");
+  Membership membership = *group.Join({.id = "a"});
+  const auto busy = [&](const Over& over) {
+    while (!over) {
+      (void)membership.remaining();
+      const Subscription watch = group.Watch([](const auto&) {});
+    }
+  };
+  const auto refused = StatusCode::kFailedPrecondition;
+  EXPECT_EQ(Wrong(busy,
+                  [&] {
+                    bool told = false;
+                    group.JoinAsync({}, {}, [&](const absl::StatusOr<Membership>& joined) {
+                      told = joined.status().code() == refused;
+                    });
+                    const Subscription watch = group.Watch([](const auto&) {});
+                    const bool ended =
+                        membership.state() == Membership::State::kEnded && !membership.believed() &&
+                        !membership.token() && membership.remaining() == absl::ZeroDuration() &&
+                        membership.ended().stop_requested() &&
+                        membership.status().code() == refused && membership.id() == "a";
+                    return told && ended && group.Members().status().code() == refused &&
+                           std::move(membership).Leave().code() == refused;
+                  }),
+            0);
+  EXPECT_EQ(membership.state(), Membership::State::kMember);
 }
 
 TEST_F(ForkedChildTest, CannotProclaimOrWrite) {
