@@ -11,10 +11,11 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-RECIPES = ("lock", "read_write_lock", "semaphore", "election")
+RECIPES = ("lock", "read_write_lock", "semaphore", "election", "group")
 LISTING = re.compile(r"```cpp\n(.*?)```", re.DOTALL)
 PREAMBLE = """
 #include "zkrecipes/fencing/fenced_file.h"
+#include "zkrecipes/group.h"
 #include "zkrecipes/leader_election.h"
 #include "zkrecipes/lock.h"
 #include "zkrecipes/read_write_lock.h"
@@ -23,6 +24,8 @@ PREAMBLE = """
 using namespace zkrecipes;
 void Work(); void Step(); void Cancel(); void WaitForever();
 void Follow(const std::string& who, const std::string& where);
+void LogError(const absl::Status& why); bool Serve(); void SetPeers(const std::vector<Member>& peers);
+void StopWhatRestsOnBeingAMember();
 """
 
 
