@@ -2,6 +2,7 @@
 //
 // Counts the requests of members and watchers on a real server: the tables of docs/adr/0063.
 
+#include <algorithm>
 #include <cstdint>
 #include <future>
 #include <iostream>
@@ -111,7 +112,8 @@ TEST_F(GroupFiguresTest, AWatcherTakesOneRequestForAChangeAndOneForEachNewcomer)
                           << "\n";
               }),
               1 + static_cast<int64_t>(count));
-    absl::SleepFor(absl::Seconds(8));  // it is calm
+    // Until it is calm: twice the longest pause, and what the looks take.
+    absl::SleepFor(absl::Milliseconds(std::min<size_t>(8000, 40 * count) + 400));
     const int64_t seen = views->seen();
     const auto sees_it = [&] { return views->seen() == seen + 1 && views->Await(count); };
     const int64_t restart = PacketsOf([&] {
