@@ -2,6 +2,7 @@
 
 #include "zkrecipes/group.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -54,6 +55,8 @@ GroupView Describe(const queue::listing::Nodes& nodes, bool connected) {
   for (const auto& node : nodes) {
     const auto name = queue::machine::ParseNodeName(node.name);
     if (!name.has_value() || name->mode != queue::machine::Mode::kMember) continue;
+    // A stranger's, or of a tree that was copied: it would be a member for ever.
+    if (node.stat.czxid != 0 && node.stat.ephemeral_owner == 0) continue;
     Member member = Describe(node);
     const auto [known, is_new] = members.try_emplace(member.id, member);
     if (!is_new && known->second.token < member.token) known->second = std::move(member);
@@ -76,6 +79,8 @@ absl::Status CheckOptions(const ClientCore& core, const AcquireOptions& options)
   if (absl::Duration(options.lock_delay) != absl::ZeroDuration()) senseless = "lock delay";
   if (absl::Duration(options.alive_within) != absl::InfiniteDuration()) senseless = "alive within";
   if (absl::Duration(options.hold_at_most) != absl::InfiniteDuration()) senseless = "hold at most";
+  // With it a member would believe to be one after the others have seen it gone.
+  if (options.ends_at != LeaseOptions::EndsAt::kDeadline) senseless = "ends_at";
   // It has the client's, if it was not set.
   if (options.dialect != core.options().dialect) senseless = "dialect";
   if (senseless == nullptr) return absl::OkStatus();
@@ -164,7 +169,8 @@ bool Membership::believed() const {
 }
 
 absl::Duration Membership::remaining() const {
-  return Lives(state_) ? state_->spell()->remaining() : absl::ZeroDuration();
+  if (!Lives(state_) || state_->end().has_value()) return absl::ZeroDuration();
+  return state_->spell()->remaining();
 }
 
 std::stop_token Membership::ended() const {
@@ -176,7 +182,7 @@ std::stop_token Membership::ended() const {
 }
 
 std::optional<FencingToken> Membership::token() const {
-  if (!Lives(state_)) return std::nullopt;
+  if (!Lives(state_) || state_->end().has_value()) return std::nullopt;
   const std::shared_ptr<internal::LeaseState> spell = state_->spell();
   const Lease::State now = spell->state();
   if (now != Lease::State::kHeld && now != Lease::State::kSuspect) return std::nullopt;
@@ -218,9 +224,14 @@ std::ostream& operator<<(std::ostream& out, Membership::State state) {
 
 // ---- Group --------------------------------------------------------------------------------------
 
+// Not the client's end of leases, which may be kExpiry: see CheckOptions.
 Group::Group(std::shared_ptr<Client> client, std::string path, const AcquireOptions& options)
     : client_(std::move(client)),
-      queue_(internal::PathQueue::Of(*client_, std::move(path), options)) {}
+      queue_(internal::PathQueue::Of(*client_, std::move(path), [&options] {
+        AcquireOptions own = options;
+        if (!own.ends_at.has_value()) own.ends_at = LeaseOptions::EndsAt::kDeadline;
+        return own;
+      }())) {}
 
 const std::string& Group::path() const { return queue_->path; }
 
@@ -237,7 +248,14 @@ absl::StatusOr<GroupView> Group::Members(const WaitOptions& wait) const {
   const auto nodes = queue::call::AskUntilAnswered<queue::listing::Nodes>(
       *queue_->core, "list " + path(), wait,
       [parent = queue_->core->name_space().ToServer(path())](session::Session& session, auto done) {
-        queue::listing::ReadQueue(session, parent, std::move(done));
+        queue::listing::ReadQueue(session, parent, [done = std::move(done)](auto nodes) mutable {
+          // One that went meanwhile may have left its id to a node that is not in this list.
+          const auto gone = [](const auto& node) { return node.name.empty(); };
+          if (nodes.ok() && std::ranges::any_of(*nodes, gone)) {
+            nodes = absl::UnavailableError("the group changes all the time");
+          }
+          std::move(done)(std::move(nodes));
+        });
       });
   if (!nodes.ok()) return nodes.status();
   return Describe(*nodes, /*connected=*/true);

@@ -210,6 +210,7 @@ TEST_F(GroupTest, RefusesWhatAMemberDoesNotHave) {
   EXPECT_EQ(code_of({}, {.lock_delay = absl::Minutes(1)}), wrong);
   EXPECT_EQ(code_of({}, {.alive_within = absl::Minutes(1)}), wrong);
   EXPECT_EQ(code_of({}, {.hold_at_most = absl::Minutes(1)}), wrong);
+  EXPECT_EQ(code_of({}, {.ends_at = LeaseOptions::EndsAt::kExpiry}), wrong);
   EXPECT_EQ(code_of({}, {.dialect = NameDialect::kCurator}), absl::StatusCode::kOk);
 }
 
@@ -305,6 +306,17 @@ TEST_F(GroupTest, AMemberThatIsCutOffIsToldBeforeOthersCanSeeItGone) {
   EXPECT_THAT(watcher->seen(), ElementsAre("a"));
 }
 
+// As locks of the client may, which rest on their resource.
+TEST_F(GroupTest, AMemberOfAClientWhoseLeasesEndAtExpiryEndsAtItsDeadline) {
+  const auto a = Start({.lease = {.ends_at = LeaseOptions::EndsAt::kExpiry}});
+  Join(*a);
+  const std::stop_token ended = a->membership().ended();
+  a->host->set_network(Host::Network::kDown);
+  PassTime(a->membership().remaining() + absl::Milliseconds(20));
+  EXPECT_FALSE(a->believes());
+  EXPECT_TRUE(ended.stop_requested());
+}
+
 // Its session lives, so its node of before has to go, or it would be there twice.
 TEST_F(GroupTest, AMemberThatIsBackAfterItsDeadlineHasOneNode) {
   const auto a = StartMember("a");
@@ -348,6 +360,19 @@ TEST_F(GroupTest, AMemberThatIsRefusedForGoodEnds) {
   ASSERT_TRUE(model().OperatorSetsAcl(kPath, {}));
   PassTime(absl::Minutes(1));
   EXPECT_EQ(a->state(), MemberState::kEnded);
+}
+
+TEST_F(GroupTest, AMemberThatIsRefusedWhatMayPassJoinsOnceItHas) {
+  const auto a = StartMember("a");
+  ASSERT_TRUE(model().OperatorCreates("/zkrecipes", {}, simulation_.now()));
+  ASSERT_TRUE(model().OperatorCreates("/zkrecipes/epoch", {.data = "none"}, simulation_.now()));
+  Expire(*a);
+  PassTime(absl::Minutes(1));
+  EXPECT_EQ(a->state(), MemberState::kRejoining);
+  EXPECT_EQ(a->membership().status(), absl::OkStatus());
+  ASSERT_TRUE(model().OperatorSetsData("/zkrecipes/epoch", "1"));
+  PassTime(absl::Seconds(25));
+  EXPECT_EQ(a->state(), MemberState::kMember);
 }
 
 TEST_F(GroupTest, AMembershipThatIsDroppedWhileItRejoinsJoinsNoMore) {
@@ -493,7 +518,10 @@ TEST_F(GroupTest, OthersOnThePathAreNoMembers) {
   memory::Start(simulation_, locker);
   Acquire(locker);
   EXPECT_TRUE(locker.holds());
-  ASSERT_TRUE(model().OperatorCreates(absl::StrCat(kPath, "/config"), {}, simulation_.now()));
+  // The second is as a tool writes it that copies a tree.
+  for (const std::string stranger : {"/config", "/_c_000000000000000-member-0000000007"}) {
+    ASSERT_TRUE(model().OperatorCreates(absl::StrCat(kPath, stranger), {}, simulation_.now()));
+  }
   const auto a = StartMember("a");
   PassTime(absl::Seconds(1));
   EXPECT_THAT(watcher->seen(), ElementsAre("a"));

@@ -34,17 +34,21 @@ struct MembershipMaker;
 // A member, as it joins. Every client that the ACL admits can read it.
 struct MemberOptions {
   // If empty: ClientOptions::owner_id, or else "host:pid". No line breaks, UTF-8, at most 512
-  // bytes. A process that keeps its id over a restart stays the same member for the others.
+  // bytes. A process that keeps its id over a restart stays the same member for the others. It
+  // belongs to one process at a time: of two that have it the others see the later node, and each
+  // believes to be the member (Member::token tells whose node it is).
   std::string id = {};
-  // For example, an address. Any bytes, at most 64 KiB. It cannot be changed: join anew, with the
-  // same id, and drop the earlier membership then.
+  // For example, an address. Any bytes, at most 64 KiB; keep it short, since every watcher reads and
+  // keeps it. It cannot be changed: join anew, with the same id, and drop the earlier membership
+  // then.
   std::string data = {};
 };
 
 // A member, as others see it.
 struct Member {
-  std::string id;      // the node's name, if this client may not read the node
-  std::string data;    // empty, if this client may not read it
+  std::string id;    // the node's name, if this client may not read the node. Any bytes: a stranger
+                     // may have written it
+  std::string data;  // empty, if this client may not read it
   FencingToken token;  // of its node: of two with one id the larger is the later
   std::string node;    // its name, relative to the path
   int64_t session = 0;
@@ -106,9 +110,9 @@ class [[nodiscard]] Membership {
   std::optional<FencingToken> token() const;
   const std::string& id() const;
 
-  // OK until the membership has ended, and after Leave. Otherwise what it was refused with, which
-  // another attempt would not mend: one of the last line of Group::Join, FailedPrecondition if the
-  // client is closed.
+  // OK until the membership has ended, and after Leave. Otherwise why: PermissionDenied,
+  // Unauthenticated, or FailedPrecondition (the client is closed). Other refusals of a join that
+  // follows a loss may pass: it is tried again, after pauses of at most 10 s.
   absl::Status status() const;
 
   // Deletes the node and waits for the confirmation; blocks. Others see the group without this
@@ -139,7 +143,8 @@ class Group {
  public:
   // REQUIRES: client is not null. An invalid path is reported by each call below. Of the options,
   // `marker`, `dialect`, `beside_blind`, `lock_delay`, `alive_within` and `hold_at_most` have no
-  // meaning here: InvalidArgument if set, but for the client's own dialect.
+  // meaning here: InvalidArgument if set, but for the client's own dialect. So is `ends_at` =
+  // kExpiry; a client's is ignored: a membership ends at its deadline.
   Group(std::shared_ptr<Client> client, std::string path, const AcquireOptions& options = {});
 
   // Becomes a member. Blocks for one round trip; with `wait_for_proof` (the default) until the
@@ -156,8 +161,9 @@ class Group {
                  absl::AnyInvocable<void(absl::StatusOr<Membership>) &&> done) const;
 
   // The members now: a snapshot, which may already be stale. Two nodes with one id are one member,
-  // the later one. Blocks for two round trips, and retries when the connection is lost. Errors:
-  // those of ListContenders.
+  // the later one. Blocks for two round trips, and retries when the connection is lost, and when a
+  // node went meanwhile. A member that has just joined may be missing, since the connected server
+  // may lag. Errors: those of ListContenders.
   absl::StatusOr<GroupView> Members(const WaitOptions& wait = {}) const;
 
   // Reports the members, and every change. Calls run on the client's executor, in order, and never
@@ -171,7 +177,10 @@ class Group {
   // hundred members restart within 100 s, a watcher lists some 70 times.
   //
   // A watcher has one watch, on the path's node. It reads the data of those members that it has not
-  // seen before, once.
+  // seen before, once. If one goes before it is read, another look follows before anything is told:
+  // its id may have passed to a later node, and no view lacks an id that was there throughout.
+  // After a reconnection the first look comes within the pause above, but within 1 s, so that a
+  // fleet's watchers do not look all at once.
   //
   // An error is the last call: as LeaderElection::Observe. Does not block; does not keep the client
   // alive.

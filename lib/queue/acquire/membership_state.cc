@@ -12,6 +12,13 @@ using queue::acquire::Answer;
 
 namespace {
 
+// That time does not mend. All others may pass, a quota, say, or a limit of this client: nobody
+// waits for the answer who could join anew.
+bool IsForGood(const absl::Status& refusal) {
+  return absl::IsPermissionDenied(refusal) || absl::IsUnauthenticated(refusal) ||
+         absl::IsInvalidArgument(refusal);
+}
+
 absl::Status Closed() { return absl::FailedPreconditionError("the client is closed"); }
 
 }  // namespace
@@ -39,7 +46,8 @@ std::optional<absl::Status> MembershipState::end() {
   std::shared_ptr<LeaseState> spell;
   {
     base::MutexLock lock(mutex_);
-    if (left_ || !refusal_.ok()) return refusal_;
+    if (left_) return absl::OkStatus();
+    if (!refusal_.ok()) return refusal_;
     spell = spell_;
   }
   const std::optional<LeaseEnd> why = spell->end_reason();
@@ -97,7 +105,6 @@ void MembershipState::RestFor(absl::Duration pause) {
 
 void MembershipState::JoinAgain() {
   if (end().has_value()) return;
-  began_ = queue_->core->Now();
   (void)queue::call::Begin(queue::acquire::Enter(queue_, candidacy_),
                            {.cancel = leaves_.get_token()},
                            [weak = weak_from_this()](Answer answer) {
@@ -109,9 +116,9 @@ void MembershipState::OnAnswer(Answer answer) {
   if (answer.ok()) return Take(*std::move(answer));
   // On the thread of Leave, if that has cancelled it.
   if (end().has_value()) return;
-  if (!queue::acquire::MayTryAgain(answer.status())) return EndWith(answer.status());
-  const base::BootTime now = queue_->core->Now();
-  RestFor(pauses_.After(now - began_, queue_->core->reactor()->Random()));
+  if (IsForGood(answer.status())) return EndWith(answer.status());
+  // However long it took, it was no success.
+  RestFor(pauses_.After(absl::ZeroDuration(), queue_->core->reactor()->Random()));
 }
 
 void MembershipState::EndWith(absl::Status why) {

@@ -11,7 +11,6 @@
 
 #include "absl/status/status.h"
 
-#include "lib/base/boot_time.h"
 #include "lib/base/mutex.h"
 #include "lib/queue/acquire/acquisition.h"
 #include "lib/queue/acquire/work_loop.h"
@@ -55,9 +54,7 @@ class MembershipState : public LeaseFollower, public std::enable_shared_from_thi
   const std::string id_;
   std::stop_source leaves_;  // cancels the acquire under way
 
-  // On the reactor only.
-  queue::acquire::TurnPauses pauses_;
-  base::BootTime began_;
+  queue::acquire::TurnPauses pauses_;  // on the reactor only
 
   base::Mutex mutex_;
   std::shared_ptr<LeaseState> spell_ ABSL_GUARDED_BY(mutex_);

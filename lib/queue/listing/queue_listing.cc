@@ -191,7 +191,8 @@ Rivals RivalsIn(const zk::Names& children, absl::string_view own_name, absl::str
   zk::Names in_front;
   for (const absl::string_view child : children) {
     const std::optional<machine::NodeName> other = machine::ParseNodeName(child);
-    if (!other || child == own_name || child == ignored) continue;
+    if (!other || other->mode == machine::Mode::kMember) continue;
+    if (child == own_name || child == ignored) continue;
     // Behind the own node: it waits for this contender, and not the other way round.
     if (own && other->sequence > own->sequence) continue;
     in_front.emplace_back(child);

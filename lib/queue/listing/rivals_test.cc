@@ -41,6 +41,15 @@ TEST(Rivals, AreAllContendersForOneThatHasNoNode) {
   EXPECT_EQ(RivalsIn({Name(9), Name(4), "config"}, "", "").count, 2u);
 }
 
+// Nobody waits for a group's member, so an observer must not take it for the leader.
+TEST(Rivals, AreNoMembersOfAGroup) {
+  const std::string member = Name(3, machine::Mode::kMember);
+  const auto rivals = RivalsIn({member, Name(4)}, "", "");
+  EXPECT_EQ(rivals.count, 1u);
+  EXPECT_EQ(rivals.head.name, Name(4));
+  EXPECT_EQ(machine::HeadOf({member, Name(4)}), Name(4));
+}
+
 TEST(Rivals, AreCountedFromSignedNumbers) {
   EXPECT_EQ(RivalsIn({Name(5), Name(-7)}, "", "").head.name, Name(-7));
 }

@@ -98,7 +98,8 @@ std::string HeadOf(const zk::Names& children) {
   std::optional<int32_t> lowest;
   for (const absl::string_view child : children) {
     const std::optional<NodeName> name = ParseNodeName(child);
-    if (!name || (lowest.has_value() && name->sequence >= *lowest)) continue;
+    if (!name || name->mode == Mode::kMember) continue;  // a group's: nobody waits for it
+    if (lowest.has_value() && name->sequence >= *lowest) continue;
     lowest = name->sequence;
     head = std::string(child);
   }

@@ -71,6 +71,7 @@ void Contender::Transition::Adopt() {
 void Contender::Transition::List() {
   c_.state_ = State::kListing;  // without a connection, Resume sends the list later
   if (!c_.connected_) return;
+  if (IsMember()) return Adopt();
   ReadNumber();
   c_.list_op_ = Send(zk::GetChildren{c_.candidacy_.parent});
 }

@@ -16,6 +16,8 @@ constexpr absl::Duration kPauseForEach = absl::Milliseconds(20);
 constexpr absl::Duration kLeastMost = absl::Milliseconds(100);
 constexpr absl::Duration kMostMost = absl::Seconds(4);
 constexpr int kMostSteps = 10;  // more than any pause doubles
+// Of the pause before the look that follows a reconnection: all watchers are back at once.
+constexpr absl::Duration kMostOnceBack = absl::Seconds(1);
 
 bool IsMember(absl::string_view child) {
   const std::optional<NodeName> name = ParseNodeName(child);
@@ -32,11 +34,20 @@ class GroupView::Transition {
  public:
   explicit Transition(GroupView& view) : v_(view) {}
 
-  void operator()(const event::Connected&) { Look(); }
+  // Another look may be allowed to read what an earlier one was not.
+  void operator()(const event::Connected&) {
+    std::erase_if(v_.known_, [](const auto& known) { return known.second.stat.czxid == 0; });
+    if (!v_.ever_told_) return Look();
+    if (v_.state_ == State::kFailed) return;
+    v_.state_ = State::kSettled;
+    v_.changed_ = true;
+    StartPause(Pause::kGathering, std::min(MostPause(v_.shown_.size()), kMostOnceBack));
+  }
   // What was asked is lost. The watch is kept: the client library sets it again.
   void operator()(const event::Disconnected&) { GoOutside(); }
   void operator()(const event::Expired&) {
     v_.watch_op_ = 0;
+    v_.known_.clear();
     GoOutside();
   }
 
@@ -91,6 +102,7 @@ class GroupView::Transition {
     if (v_.state_ == State::kFailed) return;
     v_.state_ = State::kLooking;
     v_.reading_.clear();
+    v_.missed_ = false;
     v_.changed_ = false;
     Watch({v_.parent_, zk::WatchKind::kNode});
   }
@@ -133,16 +145,26 @@ class GroupView::Transition {
 
   // False: the answer says nothing about the node.
   bool Keep(const std::string& name, const zk::Reply& reply) {
-    if (reply.code == Code::kNoNode) return true;  // it has gone
+    if (reply.code == Code::kNoNode) {
+      v_.missed_ = true;
+      return true;
+    }
     if (reply.code != Code::kOk && reply.code != Code::kNoAuth) return false;
     v_.known_[name] = {name, reply.data, reply.stat};
     return true;
   }
 
+  // What has gone before it was read may have left its id to a node that came after the listing: a
+  // view without that id would never have been true. So it is looked again, and not told.
   void Settle(State state) {
     v_.state_ = state;
-    v_.told_ = true;
-    actions.push_back(action::Tell{Nodes()});
+    if (v_.missed_) {
+      v_.changed_ = true;
+    } else {
+      v_.told_ = v_.ever_told_ = true;
+      v_.shown_ = v_.known_;
+      actions.push_back(action::Tell{Shown()});
+    }
     const absl::Duration most = MostPause(v_.known_.size());
     StartPause(Pause::kApart, std::min(most, kFirst * (1 << std::min(v_.step_, kMostSteps))));
     ++v_.step_;
@@ -164,7 +186,7 @@ class GroupView::Transition {
     v_.reading_.clear();
     if (v_.state_ == State::kFailed) return;
     v_.state_ = State::kOutside;
-    if (std::exchange(v_.told_, false)) actions.push_back(action::Tell{Nodes(), false});
+    if (std::exchange(v_.told_, false)) actions.push_back(action::Tell{Shown(), false});
   }
 
   void Trouble(Code code) {
@@ -180,9 +202,9 @@ class GroupView::Transition {
     actions.push_back(action::Fail{code});
   }
 
-  std::vector<ListedNode> Nodes() const {
+  std::vector<ListedNode> Shown() const {
     std::vector<ListedNode> nodes;
-    for (const auto& [name, node] : v_.known_) nodes.push_back(node);
+    for (const auto& [name, node] : v_.shown_) nodes.push_back(node);
     return nodes;
   }
 

@@ -68,7 +68,8 @@ absl::Duration MostPause(size_t members);
 
 // Follows which members a group has: pure. A look is one request, which sets the watch on the path's
 // children and returns them, and a read of each node that is new, all in one flight. It is told when
-// all is read, so each view is that of one listing; a node that goes before it is read is left out.
+// all is read, so each view is that of one listing. If a node goes before it is read, another look
+// follows before anything is told. After a reconnection a look follows a pause.
 // At most one watch is wanted at a time: on the children or, without the path, on its existence.
 // It tells what each look showed, even if nothing changed: the runner leaves out what the user has
 // been told.
@@ -102,15 +103,18 @@ class GroupView {
   OpId watch_op_ = 0;                        // the watch that is set, or being set
   bool changed_ = false;                     // it has fired since the last look began
   std::map<OpId, std::string> reading_;      // kReading: names of the nodes
+  bool missed_ = false;                      // one of them has gone
   std::map<std::string, ListedNode> known_;  // of the last listing, as far as they were read
+  std::map<std::string, ListedNode> shown_;  // those of the last view
   bool told_ = false;                        // while connected
+  bool ever_told_ = false;
   Pause pause_ = Pause::kNone;
   OpId pause_op_ = 0;
   int step_ = 0;  // how many looks there were since the last calm
 
   auto Tie() const {
-    return std::tie(parent_, state_, next_op_, watch_op_, changed_, reading_, known_, told_, pause_,
-                    pause_op_, step_);
+    return std::tie(parent_, state_, next_op_, watch_op_, changed_, reading_, missed_, known_,
+                    shown_, told_, ever_told_, pause_, pause_op_, step_);
   }
 
  public:

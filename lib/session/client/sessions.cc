@@ -61,7 +61,8 @@ Session* Sessions::WithRoom(const std::string& parent, size_t node_bytes, size_t
       continue;
     }
     // One that has emptied changes sides. Not the first: its end is the client's.
-    if (session.ephemeral_budget().used() == 0 && &session != first()) member->apart = apart;
+    const bool empty = session.ephemeral_budget().used() == 0 && session.watch_budget().used() == 0;
+    if (empty && &session != first()) member->apart = apart;
     if (member->apart == apart) return &session;
     // A path that is apart would take the session from those that count on it.
     if (apart.empty() || !member->apart.empty()) beside = &session;
