@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "lib/queue/listing/queue_listing.h"
+#include "lib/queue/machine/admission.h"
 #include "lib/queue/machine/node_name.h"
 
 namespace zkrecipes::queue::listing {
