@@ -25,6 +25,8 @@ constexpr absl::Duration kWaits = absl::Milliseconds(50);
 constexpr absl::Duration kAway = absl::Minutes(10);
 // Homes change rarely, and when one goes nobody waits for it.
 constexpr absl::Duration kGatherHomes = absl::Seconds(2);
+// The longest first wait of a member that joins again.
+constexpr absl::Duration kMostHold = absl::Seconds(5);
 // A watch that found no room.
 constexpr absl::Duration kWatchAgain = absl::Seconds(1);
 // How often a member that is not seen in the group asks why.
@@ -94,7 +96,13 @@ PartitionRunner::PartitionRunner(std::shared_ptr<const PartitionsCore> of, Parti
       subscriber_(std::make_shared<session::Subscriber<absl::AnyInvocable<void()>>>(
           core_->executor(), [](absl::AnyInvocable<void()> call) { call(); })),
       member_(of_->names.size(), static_cast<size_t>(of_->options.at_once)),
-      slots_(of_->names.size()) {}
+      slots_(of_->names.size()),
+      group_(of_->group()) {
+  // Here, on the caller's thread: a listener of the user's is asked about each path.
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    slots_[i].queue = std::make_shared<const PathQueue>(core_, of_->lock(i), of_->options.acquire);
+  }
+}
 
 // Once the client is closed, its tasks go on without a session, on any thread.
 template <typename Task>
@@ -136,13 +144,13 @@ void PartitionRunner::End(absl::Status why) {
 }
 
 absl::Status PartitionRunner::LeaveGroup(const WaitOptions& wait) {
-  base::OneShot<std::optional<Membership>> taken;
-  Post([&taken](PartitionRunner& runner) {
+  const auto taken = std::make_shared<base::OneShot<std::optional<Membership>>>();
+  Post([taken](PartitionRunner& runner) {
     std::optional<Membership> membership;
     membership.swap(runner.membership_);
-    taken.Set(std::move(membership));
+    taken->Set(std::move(membership));
   });
-  auto membership = core_->Await(taken, base::BootTime::InfiniteFuture());
+  auto membership = core_->Await(*taken, base::BootTime::InfiniteFuture());
   return membership->has_value() ? std::move(**membership).Leave(wait) : absl::OkStatus();
 }
 
@@ -179,9 +187,8 @@ void PartitionRunner::Mute() {
 
 void PartitionRunner::Start() {
   if (leaving_) return;
-  const Group group = of_->group();
   const auto weak = weak_from_this();
-  group_ = group.Watch([weak](absl::StatusOr<GroupView> view) {
+  watch_ = group_.Watch([weak](absl::StatusOr<GroupView> view) {
     const auto self = weak.lock();
     if (self == nullptr) return;
     self->Post([view = std::move(view)](PartitionRunner& runner) { runner.OnView(view); });
@@ -198,8 +205,8 @@ void PartitionRunner::Start() {
 void PartitionRunner::Join() {
   if (leaving_) return;
   joining_ = true;
-  of_->group().JoinAsync(
-      {.id = of_->options.id, .data = of_->data()}, {.cancel = stop_joining_.get_token()},
+  group_.JoinAsync(
+      {.id = of_->options.id, .data = of_->data}, {.cancel = stop_joining_.get_token()},
       [self = shared_from_this()](absl::StatusOr<Membership> membership) {
         self->Post([membership = std::move(membership)](PartitionRunner& runner) mutable {
           runner.OnJoined(std::move(membership));
@@ -215,7 +222,10 @@ void PartitionRunner::OnJoined(absl::StatusOr<Membership> membership) {
     return MakeHome();
   }
   if (!MayTryAgain(membership.status())) return Fail(membership.status());
-  After(of_->options.longest_pause, [](PartitionRunner& late) { late.Join(); });
+  const absl::Duration limit =
+      base::Doubled(of_->options.first_pause, of_->options.longest_pause, joins_++);
+  After(base::Jittered(limit, core_->reactor()->Random()),
+        [](PartitionRunner& late) { late.Join(); });
 }
 
 void PartitionRunner::OnView(absl::StatusOr<GroupView> view) {
@@ -223,33 +233,54 @@ void PartitionRunner::OnView(absl::StatusOr<GroupView> view) {
   report_.connected = view->connected;
   if (!view->connected) return;  // the last one counts until there is another
   view_ = *std::move(view);
-  ForgetHomes();
+  NoteHomes();
   Replan();
 }
 
+// Nothing rests on homes: where they may not be read, a restart moves more.
 void PartitionRunner::OnHomes(absl::StatusOr<zk::Names> homes) {
-  if (!homes.ok()) return Fail(homes.status());
-  homes_ = *std::move(homes);
+  homes_ = homes.ok() ? *std::move(homes) : zk::Names();
   MakeHome();
+  NoteHomes();
   Replan();
+}
+
+// On the executor: a plan for many names and members takes a while, in which no beat would be sent.
+void PartitionRunner::Replan() {
+  if (!view_.has_value() || !homes_.has_value()) return;
+  outdated_ = planning_;
+  if (std::exchange(planning_, true)) return;
+  core_->executor()->Execute([self = shared_from_this(), view = *view_, homes = *homes_] {
+    self->Post([plan = self->of_->Plan(view, homes)](PartitionRunner& runner) {
+      runner.planning_ = false;
+      runner.OnPlan(plan);
+      if (runner.outdated_) runner.Replan();
+    });
+  });
 }
 
 // In another spell of membership the view begins anew: its first ones may be of a group that comes
-// together. Until that has had its time, and while this member is not seen, the last plan counts.
-void PartitionRunner::Replan() {
-  if (!view_.has_value() || !homes_.has_value()) return;
-  const recipes::machine::PartitionPlan plan = of_->Plan(*view_, *homes_);
+// together. Until that has had its time, and while this member is not seen for a moment, the last
+// plan counts.
+void PartitionRunner::OnPlan(const recipes::machine::PartitionPlan& plan) {
+  const base::BootTime now = core_->Now();
   report_.members = static_cast<int>(plan.members);
   report_.other_lists = static_cast<int>(plan.other_lists);
   joined_ = plan.joined;
+  if (joined_) seen_ = now;
   if (!joined_) CheckMembership();
+  const bool again = spell_ != 0;
   if (joined_ && std::exchange(spell_, plan.spell) != plan.spell) {
-    holds_until_ = core_->Now() + plan.first_wait;
-    After(plan.first_wait, [](PartitionRunner& late) { late.Replan(); });
+    const absl::Duration hold = again ? std::min(plan.first_wait, kMostHold) : plan.first_wait;
+    holds_until_ = now + hold;
+    After(hold, [](PartitionRunner& late) { late.Replan(); });
+    MakeHome();
   }
-  const bool holds = core_->Now() < holds_until_;
-  const bool counts = leaving_ || (joined_ && !holds);
-  if (counts) CarryOut(member_.OnPlan(plan.Of(of_->options.id), plan.members > (joined_ ? 1 : 0)));
+  const bool missed = !joined_ && now - seen_ > core_->session_timeout();
+  if (leaving_) return CarryOut(member_.OnPlan(plan.Of(of_->options.id), plan.members > 0));
+  if (missed || (joined_ && now >= holds_until_)) {
+    CarryOut(member_.OnPlan(plan.Of(of_->options.id), plan.members > (joined_ ? 1 : 0)));
+  }
 }
 
 // A membership joins again by itself. If that is refused for good, there is no notice of it.
@@ -260,7 +291,7 @@ void PartitionRunner::CheckMembership() {
   checks_ = true;
   After(kMembershipCheck, [](PartitionRunner& late) {
     late.checks_ = false;
-    if (!late.joined_) late.CheckMembership();
+    if (!late.joined_) late.Replan();
   });
 }
 
@@ -269,10 +300,14 @@ void PartitionRunner::CheckMembership() {
 void PartitionRunner::MakeHome() {
   if (!membership_.has_value() || session_ == nullptr || !homes_.has_value()) return;
   const std::string parent = core_->name_space().ToServer(of_->homes());
-  const std::string own = recipes::machine::HomeName(of_->data(), of_->options.id);
+  const std::string own = recipes::machine::HomeName(of_->data, of_->options.id);
+  // Not where a namesake is seen: each would delete the other's.
+  const std::optional<FencingToken> token = membership_->token();
+  const bool seen = token.has_value() && token->value() == spell_;
   for (const std::string& home : *homes_) {
     const bool former = recipes::machine::IdOfHome(home) == of_->options.id && home != own;
-    if (former) session_->Send(zk::Delete{zk::JoinPath(parent, home)}, [](const zk::Reply&) {});
+    if (!former || !seen) continue;
+    session_->Send(zk::Delete{zk::JoinPath(parent, home)}, [](const zk::Reply&) {});
   }
   if (!of_->has_home || std::ranges::find(*homes_, own) != homes_->end()) return;
   std::vector<zk::AclEntry> acl;
@@ -283,10 +318,11 @@ void PartitionRunner::MakeHome() {
                  ignore);
 }
 
-// Only with a change of the group, which moves some partitions anyway: to forget a member moves
-// others than its own, for the sake of the exact balance.
-void PartitionRunner::ForgetHomes() {
-  if (!homes_.has_value() || session_ == nullptr) return;
+// Those that are due go with a change of the group, which moves some partitions anyway: to forget a
+// member moves others than its own, for the sake of the exact balance.
+void PartitionRunner::NoteHomes() {
+  if (!homes_.has_value() || !view_.has_value() || session_ == nullptr) return;
+  const bool changed = std::exchange(noted_, view_->members) != view_->members;
   const base::BootTime now = core_->Now();
   std::map<std::string, base::BootTime> still;
   for (const std::string& home : *homes_) {
@@ -295,7 +331,7 @@ void PartitionRunner::ForgetHomes() {
     if (!id || std::ranges::find(members, *id, &zkrecipes::Member::id) != members.end()) continue;
     const base::BootTime since = away_.emplace(home, now).first->second;
     still[home] = since;
-    if (now - since < kAway) continue;
+    if (now - since < kAway || !changed) continue;
     const std::string parent = core_->name_space().ToServer(of_->homes());
     session_->Send(zk::Delete{zk::JoinPath(parent, home)}, [](const zk::Reply&) {});
   }
@@ -321,10 +357,10 @@ void PartitionRunner::Fail(absl::Status why) {
 }
 
 void PartitionRunner::CheckOver() {
-  if (self_ == nullptr || joining_ || !leaving_ || !member_.over()) return;
+  const bool in_group = joining_ || membership_.has_value();
+  if (self_ == nullptr || in_group || !leaving_ || !member_.over()) return;
   const std::shared_ptr<PartitionRunner> alive = std::move(self_);
-  group_ = Subscription();
-  membership_.reset();
+  watch_ = Subscription();
   if (homes_watch_ != nullptr) homes_watch_->Stop();
   homes_watch_ = nullptr;
   // A deletion that was not confirmed is, with its session, by now.
@@ -337,6 +373,10 @@ void PartitionRunner::CheckOver() {
     if (outcome.ok() && unconfirmed_.has_value() && !gone) outcome = *unconfirmed_;
     outcome_ = outcome;
     waiters.swap(waiters_);
+  }
+  const bool refused = !outcome.ok() && !absl::IsDeadlineExceeded(outcome);
+  if (refused && events_.on_ended != nullptr && !muted_) {
+    subscriber_->Tell([ended = events_.on_ended, outcome] { ended(outcome); });
   }
   for (auto& waiter : waiters) std::move(waiter)(outcome);
 }
@@ -356,6 +396,7 @@ void PartitionRunner::Report() {
 
 void PartitionRunner::CarryOut(const Member::Actions& actions) {
   for (const Member::Action& action : actions) Act(action);
+  if (!asked_.empty()) AskFor(std::exchange(asked_, {}));
 }
 
 void PartitionRunner::Act(const Member::Action& action) {
@@ -375,9 +416,11 @@ void PartitionRunner::Act(const Member::Action& action) {
       slot.demand = nullptr;
       return;
     case Slots::Action::kAskBack:
-      return AskFor(action.which, PartitionEnd::kAskedBack);
+      asked_.emplace_back(slot.state, PartitionEnd::kAskedBack);
+      return;
     case Slots::Action::kAskStop:
-      return AskFor(action.which, PartitionEnd::kStopping);
+      asked_.emplace_back(slot.state, PartitionEnd::kStopping);
+      return;
     case Slots::Action::kTellLost:
       return;  // the lease itself has
     case Slots::Action::kRelease:
@@ -391,11 +434,9 @@ void PartitionRunner::Acquire(size_t which) {
   Slot& slot = slots_[which];
   slot.turn = ++turns_;
   slot.withdraw = std::stop_source();
-  const auto queue =
-      std::make_shared<const PathQueue>(core_, of_->lock(which), of_->options.acquire);
   // No member waits for an answer that is lost: the contender finds its node again.
   slot.acquire = queue::call::Begin(
-      queue::acquire::Enter(queue, queue::machine::Candidacy()),
+      queue::acquire::Enter(slot.queue, queue::machine::Candidacy()),
       {.cancel = slot.withdraw.get_token()},
       [self = shared_from_this(), which](absl::StatusOr<Lease> lease) {
         self->Post([which, lease = std::move(lease)](PartitionRunner& runner) mutable {
@@ -426,23 +467,45 @@ void PartitionRunner::OnAnswer(size_t which, absl::StatusOr<Lease> lease) {
   CarryOut(member_.OnGranted(which));
 }
 
-// If no receiver runs any more, or the executor drops the task, the value comes back at once.
+namespace {
+
+// A partition on its way to the receiver. If that never runs, it is given back.
+class Untold {
+ public:
+  explicit Untold(std::shared_ptr<PartitionState> state) : state_(std::move(state)) {}
+  Untold(Untold&&) = default;
+  Untold& operator=(Untold&&) = delete;
+  ~Untold() {
+    if (state_ != nullptr && state_->Take()) state_->runner->Return(state_);
+  }
+  void Tell(const std::function<void(OwnedPartition)>& gained) && {
+    if (state_->Take()) gained(PartitionMaker::Make(std::move(state_)));
+  }
+
+ private:
+  std::shared_ptr<PartitionState> state_;
+};
+
+}  // namespace
+
 void PartitionRunner::HandOut(size_t which) {
-  OwnedPartition owned = PartitionMaker::Make(slots_[which].state);
+  Untold untold(slots_[which].state);
   if (muted_) return;
-  subscriber_->Tell([gained = events_.on_gained, owned = std::move(owned)]() mutable {
-    gained(std::move(owned));
+  subscriber_->Tell([gained = events_.on_gained, untold = std::move(untold)]() mutable {
+    std::move(untold).Tell(gained);
   });
 }
 
 void PartitionRunner::WatchDemand(size_t which) {
-  slots_[which].demand = ChildrenWatch::Begin(
+  Slot& slot = slots_[which];
+  if (slot.demand != nullptr) slot.demand->Stop();
+  slot.demand = ChildrenWatch::Begin(
       core_, of_->lock(which), absl::ZeroDuration(),
-      [weak = weak_from_this(), which, turn = slots_[which].turn](absl::StatusOr<zk::Names> queue) {
+      [weak = weak_from_this(), which, watch = ++slot.demands](absl::StatusOr<zk::Names> queue) {
         const auto self = weak.lock();
         if (self == nullptr) return;
-        self->Post([which, turn, queue = std::move(queue)](PartitionRunner& runner) {
-          if (!runner.IsLate(which, turn)) runner.OnQueue(which, queue);
+        self->Post([which, watch, queue = std::move(queue)](PartitionRunner& runner) {
+          if (runner.slots_[which].demands == watch) runner.OnQueue(which, queue);
         });
       });
 }
@@ -452,9 +515,9 @@ void PartitionRunner::OnQueue(size_t which, const absl::StatusOr<zk::Names>& que
   const Slot& slot = slots_[which];
   if (slot.demand == nullptr || slot.state == nullptr) return;
   if (absl::IsResourceExhausted(queue.status())) {  // no room for the watch: later there may be
-    return After(kWatchAgain, [which, turn = slot.turn](PartitionRunner& late) {
-      const bool spare = late.member_.slot(which).state() == Slots::State::kSpare;
-      if (!late.IsLate(which, turn) && spare) late.WatchDemand(which);
+    return After(kWatchAgain, [which, watch = slot.demands](PartitionRunner& late) {
+      const Slot& then = late.slots_[which];
+      if (then.demands == watch && then.demand != nullptr) late.WatchDemand(which);
     });
   }
   const auto waits = [own = zk::NodeName(slot.state->lease.node())](const std::string& name) {
@@ -463,8 +526,17 @@ void PartitionRunner::OnQueue(size_t which, const absl::StatusOr<zk::Names>& que
   if (!queue.ok() || std::ranges::any_of(*queue, waits)) CarryOut(member_.OnDemanded(which));
 }
 
-void PartitionRunner::AskFor(size_t which, PartitionEnd why) {
-  core_->executor()->Execute([state = slots_[which].state, why] { state->RequestEnd(why); });
+// Work that was never begun ends at once, whatever the receiver waits for.
+void PartitionRunner::AskFor(
+    std::vector<std::pair<std::shared_ptr<PartitionState>, PartitionEnd>> asked) {
+  std::erase_if(asked, [](const auto& one) {
+    const bool untold = one.first->Take();
+    if (untold) one.first->runner->Return(one.first);
+    return untold;
+  });
+  core_->executor()->Execute([asked = std::move(asked)] {
+    for (const auto& [state, why] : asked) state->RequestEnd(why);
+  });
 }
 
 void PartitionRunner::Release(size_t which) {

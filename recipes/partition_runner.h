@@ -10,6 +10,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
@@ -40,13 +41,13 @@ class PartitionsCore {
   const std::string path;
   const std::vector<std::string> names;
   const PartitionsOptions options;  // with an id
+  const std::string data;           // of the member
   const bool has_home;              // its id was given, so that it may come back under it
   const absl::Status rule;          // that something of these breaks: InvalidArgument
 
   Group group() const;
   std::string homes() const { return path + "/homes"; }
   std::string lock(size_t which) const { return path + "/partitions/" + names[which]; }
-  std::string data() const { return recipes::machine::MemberData(names, options.weight); }
   recipes::machine::PartitionPlan Plan(const GroupView& view, zk::Names homes) const;
 };
 
@@ -59,6 +60,8 @@ class PartitionState : public std::enable_shared_from_this<PartitionState> {
 
   void HeedEnd();
   void RequestEnd(PartitionEnd why);
+  // For the one who begins the work, or gives the partition back untold.
+  bool Take() { return !taken_.exchange(true); }
   // From now on the end of the lease is no loss.
   void Releases() { released_ = true; }
   std::stop_token end() const { return end_.get_token(); }
@@ -78,6 +81,7 @@ class PartitionState : public std::enable_shared_from_this<PartitionState> {
 
   std::stop_source end_;
   std::atomic<int> reason_ = kNone;
+  std::atomic<bool> taken_ = false;
   std::atomic<bool> released_ = false;
   std::optional<std::stop_callback<OnEnd>> on_end_;  // destroyed first
 };
@@ -111,7 +115,9 @@ class PartitionRunner : public std::enable_shared_from_this<PartitionRunner> {
     std::stop_source withdraw{std::nostopstate};
     std::weak_ptr<queue::call::Pending> acquire;
     std::shared_ptr<PartitionState> state;  // from the grant until its lock is gone
+    std::shared_ptr<const PathQueue> queue;
     std::shared_ptr<queue::listing::ChildrenWatch> demand;
+    uint64_t demands = 0;  // watches so far: what comes of an earlier one is late
     int rests = 0;
     base::BootTime rested;
   };
@@ -129,9 +135,10 @@ class PartitionRunner : public std::enable_shared_from_this<PartitionRunner> {
   void OnView(absl::StatusOr<GroupView> view);
   void OnHomes(absl::StatusOr<zk::Names> homes);
   void Replan();
+  void OnPlan(const recipes::machine::PartitionPlan& plan);
   void CheckMembership();
   void MakeHome();
-  void ForgetHomes();
+  void NoteHomes();
   void Fail(absl::Status why);
   void StopJoining();
 
@@ -143,7 +150,7 @@ class PartitionRunner : public std::enable_shared_from_this<PartitionRunner> {
   void HandOut(size_t which);
   void WatchDemand(size_t which);
   void OnQueue(size_t which, const absl::StatusOr<zk::Names>& queue);
-  void AskFor(size_t which, PartitionEnd why);
+  void AskFor(std::vector<std::pair<std::shared_ptr<PartitionState>, PartitionEnd>> asked);
   void Release(size_t which);
   void OnReleased(size_t which, const absl::Status& status);
   void Rest(size_t which);
@@ -162,21 +169,28 @@ class PartitionRunner : public std::enable_shared_from_this<PartitionRunner> {
   Member member_;
   std::vector<Slot> slots_;
   uint64_t turns_ = 0;
-  Subscription group_;
+  const Group group_;
+  Subscription watch_;
   std::optional<GroupView> view_;  // the latest that was seen while connected
   std::shared_ptr<queue::listing::ChildrenWatch> homes_watch_;
   std::optional<zk::Names> homes_;
+  std::vector<zkrecipes::Member> noted_;        // the members when homes were noted last
   std::map<std::string, base::BootTime> away_;  // homes, since this member has missed their ids
   std::stop_source stop_joining_;
   bool joining_ = false;
   bool leaving_ = false;
   std::optional<Membership> membership_;
+  int joins_ = 0;               // that were refused
   int64_t spell_ = 0;           // the token of its node in the group, as it was seen last
   base::BootTime holds_until_;  // for others that join
+  base::BootTime seen_;         // in the group, last
+  bool planning_ = false;       // on the executor
+  bool outdated_ = false;       // ... and what it began with has changed
   bool joined_ = false;         // by the last view
   bool checks_ = false;         // a timer for the membership runs
   PartitionsReport report_;
-  PartitionsReport told_;                    // the last
+  PartitionsReport told_;                                                        // the last
+  std::vector<std::pair<std::shared_ptr<PartitionState>, PartitionEnd>> asked_;  // in CarryOut
   std::optional<absl::Status> unconfirmed_;  // of the last release that was not
   base::BootTime released_;
 
@@ -189,6 +203,9 @@ class PartitionRunner : public std::enable_shared_from_this<PartitionRunner> {
 struct PartitionMaker {
   static OwnedPartition Make(std::shared_ptr<PartitionState> state) {
     return OwnedPartition(std::move(state));
+  }
+  static std::shared_ptr<PartitionRunner> RunnerOf(const OwnedPartition& owned) {
+    return owned.state_->runner;
   }
 };
 

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "lib/base/process.h"
+#include "lib/queue/acquire/path_queue.h"
 #include "lib/queue/call/ask.h"
 #include "lib/queue/call/call.h"
 #include "lib/queue/listing/node_data.h"
@@ -68,10 +69,12 @@ absl::Status CheckOptions(const PartitionsOptions& options) {
   return absl::OkStatus();
 }
 
-absl::Status Check(const std::string& path, const std::vector<std::string>& names,
-                   const PartitionsOptions& options) {
+absl::Status Check(const std::shared_ptr<Client>& client, const std::string& path,
+                   const std::vector<std::string>& names, const PartitionsOptions& options) {
   for (const absl::Status& status :
-       {zk::ValidatePath("path", path), CheckNames(path, names), CheckOptions(options)}) {
+       {zk::ValidatePath("path", path), CheckNames(path, names), CheckOptions(options),
+        queue::listing::CheckCandidate({.id = options.id, .value = ""}, "member's"),
+        internal::PathQueue::Of(*client, path, options.acquire)->rule}) {
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
@@ -156,8 +159,9 @@ PartitionsCore::PartitionsCore(std::shared_ptr<Client> its_client, std::string a
       path(std::move(at)),
       names(std::move(of)),
       options(WithId(*client, its_options)),
+      data(recipes::machine::MemberData(names, options.weight)),
       has_home(!its_options.id.empty()),
-      rule(Check(path, names, options)) {}
+      rule(Check(client, path, names, options)) {}
 
 Group PartitionsCore::group() const {
   const AcquireOptions& all = options.acquire;
@@ -173,7 +177,8 @@ recipes::machine::PartitionPlan PartitionsCore::Plan(const GroupView& view, zk::
   for (const Member& member : view.members) {
     present.push_back({member.id, member.data, member.since, member.token.value()});
   }
-  return recipes::machine::Plan(options.id, names, present, std::move(homes), options.first_wait);
+  return recipes::machine::Plan(options.id, data, names, present, std::move(homes),
+                                options.first_wait);
 }
 
 // ---- OwnedPartition -----------------------------------------------------------------------------
@@ -258,13 +263,12 @@ absl::Status Partitions::Run(std::stop_token stop, const PartitionWork& work) co
   if (absl::Status may = core->CheckMayBlock(); !may.ok()) return may;
   const auto over = std::make_shared<base::OneShot<absl::Status>>();
   Workers workers(work);
-  std::shared_ptr<PartitionRunner> runner;
-  std::atomic<PartitionRunner*> gained_by = nullptr;
-  runner = PartitionRunner::Begin(core_, {.on_gained = [&](OwnedPartition owned) {
-                                    const absl::Status started = workers.Start(std::move(owned));
-                                    if (!started.ok()) gained_by.load()->End(started);
-                                  }});
-  gained_by = runner.get();
+  const auto runner =
+      PartitionRunner::Begin(core_, {.on_gained = [&](OwnedPartition owned) {
+                               const auto its = internal::PartitionMaker::RunnerOf(owned);
+                               const absl::Status started = workers.Start(std::move(owned));
+                               if (!started.ok()) its->End(started);
+                             }});
   runner->WhenOver([over](absl::Status status) { over->Set(std::move(status)); });
   const auto never = base::BootTime::InfiniteFuture();
   std::optional<absl::Status> status = core->Await(*over, never, stop);

@@ -433,6 +433,8 @@ TEST_F(PartitionsTest, AreRefusedIfARuleIsBroken) {
   EXPECT_EQ(code({".."}), kInvalid);
   EXPECT_EQ(code({""}), kInvalid);
   EXPECT_EQ(code({"a"}, {}, "shards"), kInvalid);
+  EXPECT_EQ(code({"a"}, {.id = "a\nb"}), kInvalid);
+  EXPECT_EQ(code({"a"}, {.acquire = {.hold_at_most = absl::ZeroDuration()}}), kInvalid);
   EXPECT_EQ(code({"a"}, {.weight = 0}), kInvalid);
   EXPECT_EQ(code({"a"}, {.weight = 101}), kInvalid);
   EXPECT_EQ(code({"a"}, {.first_wait = absl::InfiniteDuration()}), kInvalid);
@@ -449,7 +451,7 @@ TEST_F(PartitionsTest, KeepTheirPromisesInAnyOrderOfEvents) {
     std::mt19937 random(seed);
     members_.clear();
     for (int i = 0; i < 4; ++i)
-      Start(absl::StrCat(seed, "-", i), {.first_wait = absl::Milliseconds(50)});
+      Start(absl::StrCat("first-", i), {.first_wait = absl::Milliseconds(50)});
     for (int step = 0; step < 1500; ++step) {
       const size_t which = random() % members_.size();
       MemberUser& member = *members_[which];
@@ -622,6 +624,42 @@ TEST_F(PartitionsRunTest, TellWhatEachMemberWouldHave) {
     const auto& owner = *members_[one.member == "a" ? 0 : 1];
     EXPECT_TRUE(owner.working.contains(one.name)) << one.name;
   }
+}
+
+TEST_F(PartitionsRunTest, MayBeLeftByTheirReceiver) {
+  const auto client = *ensemble_.Connect();
+  std::atomic<int> gained = 0;
+  std::optional<Partitions::Running> running;
+  std::promise<absl::Status> left;
+  std::promise<void> kept;
+  auto started = Partitions(client, "/p", 6).Start({.on_gained = [&](OwnedPartition one) {
+    { const OwnedPartition dropped = std::move(one); }
+    if (++gained > 1) return;
+    kept.get_future().wait();
+    left.set_value(std::move(*running).Leave());
+  }});
+  ASSERT_TRUE(started.ok());
+  running.emplace(*std::move(started));
+  kept.set_value();
+  auto done = left.get_future();
+  EXPECT_TRUE(
+      Await([&] { return done.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }));
+  EXPECT_EQ(done.get(), absl::OkStatus());
+}
+
+TEST_F(PartitionsRunTest, TellWhyTheyWereRefused) {
+  const auto client = *ensemble_.Connect();
+  std::promise<absl::Status> ended;
+  auto running =
+      Partitions(client, "/p", 6)
+          .Start({.on_gained = [](OwnedPartition) {},
+                  .on_ended = [&](absl::Status why) { ended.set_value(std::move(why)); }});
+  ASSERT_TRUE(running.ok());
+  EXPECT_EQ(client->Close(), absl::OkStatus());
+  auto told = ended.get_future();
+  EXPECT_TRUE(
+      Await([&] { return told.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }));
+  EXPECT_EQ(told.get().code(), absl::StatusCode::kFailedPrecondition);
 }
 
 TEST_F(PartitionsRunTest, LeaveInEvents) {

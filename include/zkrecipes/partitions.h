@@ -118,6 +118,8 @@ struct PartitionEvents {
   std::function<void(OwnedPartition)> on_gained;
   // Optional: after each change. Other lists of names are reported here.
   std::function<void(const PartitionsReport&)> on_change = {};
+  // Optional: the last call, with Running::status, if the member was refused for good.
+  std::function<void(absl::Status)> on_ended = {};
 };
 
 // Divides partitions among the members of a group. Each partition has one owner at a time, which is
@@ -157,7 +159,8 @@ class Partitions {
   // Until `stop`: is a member, and runs `work` on a thread of its own for each partition that it
   // owns. Then it drains, waits for all work to return, and leaves. Blocks. Lost connections,
   // sessions and leases do not end it. An exception that `work` throws ends the process.
-  //   OK                 stopped; nothing of this member is left on the servers but its home
+  //   OK                 stopped; nothing of this member is left on the servers but its home, and a
+  //                      place in a queue that is being given up in the background
   //   DeadlineExceeded   stopped; a deletion was not confirmed within the session timeout, and goes
   //                      on in the background
   //   InvalidArgument    the path, a name, an option
@@ -194,7 +197,7 @@ class Partitions {
   absl::StatusOr<Running> Start(PartitionEvents events) const;
 
   // Which of the names each member would have, by the members of now; in the order of the names.
-  // Blocks for two round trips. Errors: those of Group::Members.
+  // Blocks for three round trips. Errors: those of Group::Members.
   struct Assigned {
     std::string name;
     std::string member;  // its id; empty if there is none

@@ -65,12 +65,12 @@ std::vector<bool> PartitionPlan::Of(const std::string& id) const {
   return mine;
 }
 
-PartitionPlan Plan(const std::string& id, const std::vector<std::string>& names,
-                   const std::vector<PresentMember>& present, std::vector<std::string> homes,
-                   absl::Duration first_wait) {
+PartitionPlan Plan(const std::string& id, const std::string& data,
+                   const std::vector<std::string>& names, const std::vector<PresentMember>& present,
+                   std::vector<std::string> homes, absl::Duration first_wait) {
   PartitionPlan plan;
   std::set<std::string> known;
-  const std::string prefix = PrefixOf(names);
+  const std::string prefix = data.substr(0, data.rfind('-') + 1);
   absl::Time oldest = absl::InfiniteFuture();
   absl::Time own = absl::InfinitePast();
   for (const PresentMember& member : present) {

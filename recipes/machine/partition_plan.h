@@ -45,9 +45,10 @@ struct PartitionPlan {
 };
 
 // What members with this list of names have, by a view of the group and of the homes. Pure.
-PartitionPlan Plan(const std::string& id, const std::vector<std::string>& names,
-                   const std::vector<PresentMember>& present, std::vector<std::string> homes,
-                   absl::Duration first_wait);
+// `data`: that of `id`, with the list.
+PartitionPlan Plan(const std::string& id, const std::string& data,
+                   const std::vector<std::string>& names, const std::vector<PresentMember>& present,
+                   std::vector<std::string> homes, absl::Duration first_wait);
 
 }  // namespace zkrecipes::recipes::machine
 

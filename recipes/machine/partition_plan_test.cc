@@ -19,7 +19,7 @@ PresentMember Member(const std::string& id, absl::Time since = kNow, int weight 
 }
 PartitionPlan PlanOf(const std::vector<PresentMember>& present,
                      const std::vector<std::string>& homes = {}) {
-  return Plan("a", kNames, present, homes, absl::Seconds(1));
+  return Plan("a", MemberData(kNames, 1), kNames, present, homes, absl::Seconds(1));
 }
 size_t Share(const PartitionPlan& plan, const std::string& id) {
   const std::vector<bool> mine = plan.Of(id);

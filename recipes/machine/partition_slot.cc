@@ -83,8 +83,12 @@ Actions PartitionSlot::OnEnded() {
 
 // Only from here on may the work of this partition begin again.
 Actions PartitionSlot::OnReturned() {
-  if (state_ == State::kLost) return GoRound();
   if (!works()) return {};
+  if (state_ == State::kLost) {
+    if (!wanted_) return GoRound();
+    state_ = State::kResting;
+    return {Action::kRest};
+  }
   unasked_ = state_ != State::kAsked;
   const bool watched = state_ == State::kSpare;
   state_ = State::kLeaving;
@@ -93,7 +97,7 @@ Actions PartitionSlot::OnReturned() {
 
 Actions PartitionSlot::OnLeft() {
   if (state_ != State::kLeaving) return {};
-  if (!std::exchange(unasked_, false) || stopped_) return GoRound();
+  if (!std::exchange(unasked_, false) || !wanted_) return GoRound();
   state_ = State::kResting;
   return {Action::kRest};
 }

@@ -59,7 +59,8 @@ TEST(PartitionSlot, WaitsForWorkThatHasLostItsLease) {
   EXPECT_THAT(slot.OnEnded(), ElementsAre(kTellLost));
   EXPECT_THAT(slot.SetWanted(false), IsEmpty());
   EXPECT_THAT(slot.SetWanted(true), IsEmpty());
-  EXPECT_THAT(slot.OnReturned(), ElementsAre(kAcquire));
+  EXPECT_THAT(slot.OnReturned(), ElementsAre(kRest));
+  EXPECT_THAT(slot.OnRested(), ElementsAre(kAcquire));
 }
 
 TEST(PartitionSlot, GivesBackWhatIsGrantedTooLate) {
