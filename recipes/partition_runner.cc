@@ -389,7 +389,8 @@ void PartitionRunner::Report() {
   report_.lost = static_cast<int>(member_.lost());
   if (report_ == told_ || events_.on_change == nullptr || muted_) return;
   told_ = report_;
-  subscriber_->Tell([report = events_.on_change, told = told_] { report(told); });
+  if (!latest_->Put(told_)) return;
+  subscriber_->Tell([report = events_.on_change, latest = latest_] { report(latest->Take()); });
 }
 
 // ---- its partitions -----------------------------------------------------------------------------

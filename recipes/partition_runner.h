@@ -86,6 +86,26 @@ class PartitionState : public std::enable_shared_from_this<PartitionState> {
   std::optional<std::stop_callback<OnEnd>> on_end_;  // destroyed first
 };
 
+// The latest report that has not been told yet, so that a slow receiver is told few. Thread-safe.
+class LatestReport {
+ public:
+  // True: it is to be told. False: the one that is on its way is this one now.
+  bool Put(const PartitionsReport& report) {
+    base::MutexLock lock(mutex_);
+    const bool first = !report_.has_value();
+    report_ = report;
+    return first;
+  }
+  PartitionsReport Take() {
+    base::MutexLock lock(mutex_);
+    return *std::exchange(report_, std::nullopt);
+  }
+
+ private:
+  base::Mutex mutex_;
+  std::optional<PartitionsReport> report_ ABSL_GUARDED_BY(mutex_);
+};
+
 // Drives one machine::PartitionMember: its place in the group, its locks, what it watches. All of
 // it happens in tasks of the client's core, one after another. Keeps itself, and the client, until
 // nothing of it is under way.
@@ -189,7 +209,8 @@ class PartitionRunner : public std::enable_shared_from_this<PartitionRunner> {
   bool joined_ = false;         // by the last view
   bool checks_ = false;         // a timer for the membership runs
   PartitionsReport report_;
-  PartitionsReport told_;                                                        // the last
+  PartitionsReport told_;  // the last
+  const std::shared_ptr<LatestReport> latest_ = std::make_shared<LatestReport>();
   std::vector<std::pair<std::shared_ptr<PartitionState>, PartitionEnd>> asked_;  // in CarryOut
   std::optional<absl::Status> unconfirmed_;  // of the last release that was not
   base::BootTime released_;

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "lib/base/process.h"
+#include "lib/base/random.h"
 #include "lib/queue/acquire/path_queue.h"
 #include "lib/queue/call/ask.h"
 #include "lib/queue/call/call.h"
@@ -80,11 +81,15 @@ absl::Status Check(const std::shared_ptr<Client>& client, const std::string& pat
   return absl::OkStatus();
 }
 
-PartitionsOptions WithId(const Client& client, PartitionsOptions options) {
+PartitionsOptions Complete(const Client& client, PartitionsOptions options) {
+  // Work that looks at its lease must not find it unproven, and return.
+  if (!options.acquire.wait_for_proof.has_value()) options.acquire.wait_for_proof = true;
   if (options.id.empty()) {
-    options.id = queue::listing::ThisOwnersData(
-        queue::machine::Dialect::kCurator, queue::machine::Mode::kLeader,
-        internal::ClientAccess::Core(client)->options().owner_id);
+    // With something of its own: processes of one host name may all have number 1.
+    options.id = absl::StrCat(queue::listing::ThisOwnersData(
+                                  queue::machine::Dialect::kCurator, queue::machine::Mode::kLeader,
+                                  internal::ClientAccess::Core(client)->options().owner_id),
+                              "-", absl::Hex(base::RandomBits(), absl::kZeroPad16));
   }
   return options;
 }
@@ -158,7 +163,7 @@ PartitionsCore::PartitionsCore(std::shared_ptr<Client> its_client, std::string a
     : client(std::move(its_client)),
       path(std::move(at)),
       names(std::move(of)),
-      options(WithId(*client, its_options)),
+      options(Complete(*client, its_options)),
       data(recipes::machine::MemberData(names, options.weight)),
       has_home(!its_options.id.empty()),
       rule(Check(client, path, names, options)) {}

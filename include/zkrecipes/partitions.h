@@ -78,8 +78,9 @@ using PartitionWork =
     std::function<void(const std::string& name, const Lease& lease, std::stop_token end)>;
 
 struct PartitionsOptions {
-  // Of this member in the group, and of no other; if empty, as MemberOptions::id. A process that
-  // comes back with its id within ten minutes gets the same partitions again.
+  // Of this member in the group, and of no other: of two with one id one has nothing. If empty, as
+  // MemberOptions::id, and a random number. A process that comes back with its id within ten
+  // minutes gets the same partitions again.
   std::string id = {};
   // Its share, from 1 to 100: a member of weight 2 gets twice as many as one of weight 1.
   int weight = 1;
@@ -95,7 +96,8 @@ struct PartitionsOptions {
   // refused: a random time between half a limit and all of it; the limit doubles.
   Duration first_pause = absl::Milliseconds(100);
   Duration longest_pause = absl::Seconds(10);
-  // Of the locks and of the member. `marker`, `lock_delay` and `dialect` as for a Lock.
+  // Of the locks and of the member. `marker`, `lock_delay` and `dialect` as for a Lock. Unless it is
+  // set here, `wait_for_proof` is true.
   AcquireOptions acquire = {};
 };
 
