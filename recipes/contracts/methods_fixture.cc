@@ -267,6 +267,12 @@ std::vector<Method> Methods() {
        Returns([](S s) { return (*std::move(s.membership)).Leave(s.wait); }), Join},
       {"Membership::status", acquire, Returns([](S s) { return s.membership->status(); }), Join},
 
+      Endless({"Partitions::Run", run, Returns([](S s) {
+                 return s.partitions().Run(s.wait.cancel, [](const auto&...) {});
+               })}),
+      {"Partitions::Assignment", ask,
+       Returns([](S s) { return s.partitions().Assignment(s.wait); })},
+
       {"LeaderElection::Campaign", acquire,
        Returns([](S s) { return s.election().Campaign(s.wait); })},
       {"LeaderElection::TryCampaign", attempt,

@@ -17,6 +17,7 @@
 #include "zkrecipes/group.h"
 #include "zkrecipes/leader_election.h"
 #include "zkrecipes/lock.h"
+#include "zkrecipes/partitions.h"
 #include "zkrecipes/read_write_lock.h"
 #include "zkrecipes/recursive_lock.h"
 #include "zkrecipes/semaphore.h"
@@ -59,6 +60,7 @@ struct Scene {
   ReadWriteLock read_write_lock() { return {client, path}; }
   Semaphore semaphore() { return {client, path, permits}; }
   Group group() { return {client, path}; }
+  Partitions partitions() { return {client, path, 1}; }
   MemberOptions member() { return {candidate.id, candidate.value}; }
   LeaderElection election() { return {client, path, candidate}; }
 };
