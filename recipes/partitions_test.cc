@@ -591,6 +591,21 @@ TEST_F(PartitionsRunTest, HaveAThreadEachAndAreHandedOver) {
   EXPECT_THAT(ensemble_.Paths("/p/members"), ::testing::IsEmpty());
 }
 
+// The other one counts as a member, and cannot ask for anything.
+TEST_F(PartitionsRunTest, AreWorkedOnWhileTheyDrainAndNoneWaitsForThem) {
+  Member& a = Start("a");
+  Member& b = Start("b");
+  ASSERT_TRUE(Await([&] { return a.works() == 3 && b.works() == 3; }));
+  ensemble_.Disconnect(*b.client);
+  a.stop.request_stop();
+  ASSERT_TRUE(Await([&] { return ensemble_.Paths("/p/members").size() == 1; }));
+  ensemble_.Advance(absl::Seconds(2));
+  EXPECT_EQ(a.works(), 3u);
+  ASSERT_TRUE(Await([&] { return over(a); }));
+  EXPECT_EQ(a.run.get(), absl::OkStatus());
+  ensemble_.Reconnect(*b.client);
+}
+
 TEST_F(PartitionsRunTest, AreBegunAgainAfterALoss) {
   Member& a = Start("a");
   ASSERT_TRUE(Await([&] { return a.works() == 6; }));
