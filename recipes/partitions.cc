@@ -171,10 +171,7 @@ PartitionsCore::PartitionsCore(std::shared_ptr<Client> its_client, std::string a
 Group PartitionsCore::group() const {
   const AcquireOptions& all = options.acquire;
   return Group(client, path + "/members",
-               {.wait_for_proof = all.wait_for_proof,
-                .ends_at = all.ends_at,
-                .acl = all.acl,
-                .listener = all.listener});
+               {.wait_for_proof = all.wait_for_proof, .acl = all.acl, .listener = all.listener});
 }
 
 recipes::machine::PartitionPlan PartitionsCore::Plan(const GroupView& view, zk::Names homes) const {
