@@ -17,6 +17,7 @@
 
 #include "recipes/semaphore_fixture.h"
 #include "zkrecipes/contenders.h"
+#include "zkrecipes/guarded_write.h"
 #include "zkrecipes/testing/in_memory_ensemble.h"
 
 namespace zkrecipes::testing::memory {
@@ -111,6 +112,20 @@ TEST_F(SemaphoreTest, RefusesWhatASemaphoreDoesNotHave) {
   EXPECT_EQ(code_of(1001, {}), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(code_of(1, {.marker = NodeMarker::kLock}), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(code_of(1, {.lock_delay = absl::Minutes(1)}), absl::StatusCode::kInvalidArgument);
+}
+
+// Its lease may be believed for longer than its node exists, and no permit waits for that.
+TEST_F(SemaphoreTest, IsRefusedOnceALockWithALockDelayWasThere) {
+  LockUser locker;
+  locker.lock_options = {.ends_at = LeaseOptions::EndsAt::kExpiry, .lock_delay = absl::Minutes(1)};
+  memory::Start(simulation_, locker);
+  LockInMemoryTest::Acquire(locker);
+  ASSERT_TRUE(locker.holds());
+  ASSERT_TRUE(model().OperatorSetsData(kPath, "2"));
+  auto user = StartWaiter();
+  EXPECT_EQ(user->code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(user->result->status().message()), HasSubstr("zkrecipes-holder"));
+  EXPECT_THAT(std::string(user->result->status().message()), HasSubstr("a Lock with a lock delay"));
 }
 
 // The number is there, and no write is needed.
@@ -210,7 +225,10 @@ TEST(Semaphore, IsListedAndCheckedAsItIsHeld) {
   const Semaphore semaphore(client, kPath, 2);
   const Lease first = *semaphore.Acquire();
   Lease second = *semaphore.Acquire();
-  EXPECT_TRUE(IsBusy(semaphore.TryAcquire().status()));
+  const absl::Status busy = semaphore.TryAcquire().status();
+  EXPECT_TRUE(IsBusy(busy));
+  EXPECT_THAT(std::string(busy.message()), HasSubstr("busy: a permit is held by rack-7"));
+  EXPECT_THAT(std::string(busy.message()), HasSubstr("who hold or wait in all: 2"));
   semaphore.AcquireAsync({}, [](const absl::StatusOr<Lease>&) {});
   ensemble.RunUntilIdle();
   const auto queue = *ListContenders(*client, kPath);
@@ -223,6 +241,9 @@ TEST(Semaphore, IsListedAndCheckedAsItIsHeld) {
   EXPECT_EQ(queue[2].owner.id, "rack-7");
   const Sequencer sequencer = second.sequencer();
   EXPECT_TRUE(*CheckSequencer(*client, sequencer));
+  ASSERT_EQ(GuardedWrite(first, {WriteOp::Set(second.node(), "x")}), absl::OkStatus());
+  EXPECT_EQ(CheckSequencer(*client, sequencer).status().code(),
+            absl::StatusCode::kFailedPrecondition);
   ASSERT_TRUE(std::move(second).Release().ok());
   EXPECT_FALSE(*CheckSequencer(*client, sequencer));
 }

@@ -62,6 +62,7 @@ absl::StatusOr<std::vector<ContenderInfo>> ListContenders(Client& client, const 
 // other's, which makes no difference to what it guards.
 //   InvalidArgument   the sequencer is empty, or breaks a rule of Sequencer::Parse
 //   PermissionDenied  the ACL does not let this client read the node, so nothing is known
+//   FailedPrecondition  also: a semaphore's, whose node's data another client has replaced
 // Other errors: those of ListContenders.
 absl::StatusOr<bool> CheckSequencer(Client& client, const Sequencer& sequencer,
                                     const WaitOptions& wait = {});

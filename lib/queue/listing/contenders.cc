@@ -67,7 +67,10 @@ absl::StatusOr<bool> Judge(const Sequencer& sequencer, const zk::Reply& listing,
   // writer is not first before the reader that it follows has gone.
   if (name->mode == queue::machine::Mode::kPermit) {
     const size_t permits = queue::listing::PermitsIn(node.data);
-    if (permits == 0) return false;  // a stranger wrote it
+    if (permits == 0) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "check ", sequencer.node, ": its data do not say of how many permits it is one"));
+    }
     const auto permit = queue::machine::ViewPermits(listing.children, own, permits);
     return permit.listed && permit.granted;
   }

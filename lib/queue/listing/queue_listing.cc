@@ -88,7 +88,12 @@ std::vector<ContenderInfo> DescribeQueue(const Nodes& nodes, bool candidates) {
   std::vector<ContenderInfo> infos;
   infos.reserve(queue.size());
   std::optional<int32_t> first, first_writer;
-  size_t permits = 0, most = 1;
+  size_t permits = 0;
+  // Of a node that may not be read the number is not known: the others most likely have the same.
+  size_t most = 1;
+  for (const auto& [name, node] : queue) {
+    if (name.mode == machine::Mode::kPermit) most = std::max(most, PermitsIn(node->data));
+  }
   size_t others = 0;  // in front, and neither permits nor members
   for (const auto& [name, node] : queue) {
     const bool member = name.mode == machine::Mode::kMember;
@@ -104,8 +109,6 @@ std::vector<ContenderInfo> DescribeQueue(const Nodes& nodes, bool candidates) {
     if (permit) {
       const size_t number = PermitsIn(node->data);
       info.permits = number > machine::kMostPermits ? 0 : static_cast<int>(number);
-      most = std::max(most, number);
-      // Of a node that may not be read the number is not known: those in front have the same.
       info.holds = others == 0 && permits < (node->stat.czxid == 0 ? most : number);
     }
     if (!member) ++(permit ? permits : others);
@@ -174,6 +177,12 @@ constexpr size_t kLongestShown = 80;
 std::string Shown(const std::string& text) { return zk::Printable(text.substr(0, kLongestShown)); }
 
 // Of what the node's data says, else the node's name.
+// Others may hold with it.
+bool IsPermit(const machine::ListedNode& node) {
+  const auto name = machine::ParseNodeName(node.name);
+  return name.has_value() && name->mode == machine::Mode::kPermit;
+}
+
 std::string Process(const machine::ListedNode& node, bool candidates) {
   const machine::Mode mode =
       candidates ? machine::Mode::kLeader : machine::ParseNodeName(node.name)->mode;
@@ -202,7 +211,8 @@ Rivals RivalsIn(const zk::Names& children, absl::string_view own_name, absl::str
 
 // The time is the server's, of the node's creation: when the process began to queue, not the grant.
 std::string Holder(const machine::ListedNode& head, bool candidates) {
-  std::string text = absl::StrCat("held by ", Process(head, candidates));
+  std::string text =
+      absl::StrCat(IsPermit(head) ? "a permit is " : "", "held by ", Process(head, candidates));
   if (head.stat.czxid == 0) return text;
   const absl::Time since = absl::FromUnixMillis(head.stat.ctime_ms);
   absl::StrAppend(&text, ", in the queue since ",
@@ -231,7 +241,11 @@ absl::Status BusyStatus(const std::string& path, const Rivals& rivals) {
     return absl::AlreadyExistsError(absl::StrCat(what, "another contender was in the way"));
   }
   std::string more;
-  if (rivals.count > 1) more = absl::StrCat("; queued behind it: ", rivals.count - 1);
+  if (IsPermit(rivals.head)) {
+    more = absl::StrCat("; who hold or wait in all: ", rivals.count);
+  } else if (rivals.count > 1) {
+    more = absl::StrCat("; queued behind it: ", rivals.count - 1);
+  }
   return absl::AlreadyExistsError(absl::StrCat(what, Holder(rivals.head, rivals.candidates), more));
 }
 

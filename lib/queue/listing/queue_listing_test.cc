@@ -105,6 +105,19 @@ TEST(QueueListing, BelievesATokenInTheDataOfReadersOnly) {
   EXPECT_THAT(Described({reader, writer}), ElementsAre("7 shared *", "1002 exclusive"));
 }
 
+// One that may not be read has most likely the number of the others, wherever they are.
+TEST(QueueListing, CountsPermitsThatMayNotBeReadByWhatTheOthersSay) {
+  const auto permit = [](int sequence, bool readable) {
+    machine::ListedNode node = Node(machine::Dialect::kCurator, machine::Mode::kPermit, sequence);
+    if (readable) node.data = R"({"permits":3})";
+    if (!readable) node.stat.czxid = 0;
+    return node;
+  };
+  const auto queue = DescribeQueue(
+      {permit(1, false), permit(2, false), permit(3, true), permit(4, false), permit(5, true)});
+  for (const ContenderInfo& info : queue) EXPECT_EQ(info.holds, info.position < 3);
+}
+
 TEST(QueueListing, TellsWhatTheNodeSays) {
   machine::ListedNode node = Node(machine::Dialect::kCurator, machine::Mode::kLeader, 4);
   node.data = "10.0.0.7";

@@ -145,7 +145,7 @@ bool IsKazoosPermit(absl::string_view child) {
 
 // Whether the maker of `child` would not see a node that is named so, and hold at the same time.
 bool IsBlindTo(absl::string_view child, Dialect dialect, Mode named) {
-  if (named == Mode::kPermit && IsKazoosPermit(child)) return true;
+  if (named == Mode::kPermit && (IsKazoosPermit(child) || child == kRecordName)) return true;
   if (child.size() < kUuidWithout + kSequenceBytes) return false;  // as all of ours
   const std::optional<NodeName> other = ParseNodeName(child);
   if (!other.has_value()) return false;
@@ -214,6 +214,10 @@ Maker MakerOf(const std::string& blind, Mode named) {
   const auto maker = [&](const char* recipe, const char* remedy) {
     return Maker{recipe, named_alone ? kElsewhere : remedy};
   };
+  if (blind == kRecordName) {
+    return {"a Lock with a lock delay",
+            "use another path, or Locks without the delay, and delete this record"};
+  }
   if (IsKazoosPermit(blind)) return {"kazoo's Semaphore", kElsewhere};
   const std::optional<NodeName> name = ParseNodeName(blind);
   if (!name.has_value()) {

@@ -48,6 +48,10 @@ std::vector<std::string> NodesOf(const zk::Names& children, const std::string& g
 // and order is lost. New contenders are refused this close to the end, while the queue still works.
 bool SequenceExhausted(int32_t sequence);
 
+// The child of the parent in which contenders of lock-delay mode keep the name of the last holder's
+// node.
+inline constexpr char kRecordName[] = "zkrecipes-holder";
+
 // ---- Contenders that are blind to ours ----------------------------------------------------------
 // Contenders of other libraries that do not wait for a contender of ours, whatever its place in the
 // queue: each library looks for certain names only, and passes over the rest. We recognise all, so
@@ -78,7 +82,8 @@ Library LibraryOf(const NodeName& name);
 // Which of the children are another library's, and exclude, by their own rules, a contender of
 // `mode`, whose node is named as `named` is in `dialect`, but do not see it. In the children's
 // order. Not a semaphore of Curator's, which IsSemaphore tells. To a permit, also the holders of
-// kazoo's Semaphore: it counts all children as holders, and we count none of its.
+// kazoo's Semaphore: it counts all children as holders, and we count none of its; and the record of
+// a lock with a lock delay, which may believe its lease when its node is gone.
 std::vector<std::string> BlindAmong(const zk::Names& children, Dialect dialect, Mode named);
 
 // For messages: what made the child, as far as its name says, and what would make it see us.

@@ -215,6 +215,10 @@ TEST(Blind, IsEveryLibraryToAPermitAndKazoosSemaphoreToNothingElse) {
 }
 
 TEST(Blind, IsNamedToAPermitWithTheOnlyRemedy) {
+  EXPECT_THAT(BlindAmong({kRecordName}, Dialect::kCurator, Mode::kPermit),
+              ElementsAre(kRecordName));
+  EXPECT_THAT(BlindAmong({kRecordName}, Dialect::kCurator, Mode::kExclusive), IsEmpty());
+  EXPECT_STREQ(MakerOf(kRecordName, Mode::kPermit).recipe, "a Lock with a lock delay");
   for (const std::string& child : {kCuratorsMutex, kCuratorsLatch, kKazoos}) {
     EXPECT_STREQ(MakerOf(child, Mode::kPermit).remedy, "use another path");
     EXPECT_STRNE(MakerOf(child, Mode::kExclusive).remedy, "use another path");

@@ -83,10 +83,6 @@ namespace zkrecipes::queue::machine {
 
 using OpId = uint32_t;  // 0: none
 
-// The child of the parent in which contenders of lock-delay mode keep the name of the last holder's
-// node.
-inline constexpr char kRecordName[] = "zkrecipes-holder";
-
 // Why a contender ended without (or after) a grant.
 enum class Outcome : uint8_t {
   kNone,

@@ -30,7 +30,7 @@ bool Contender::Transition::OnPermitReply(const event::Replied& e) {
   if (NoAnswer(e.reply.code)) {
     RetryLater();
   } else {
-    of_number ? OnNumber(e.reply) : OnPermitWatchSet(e.reply);
+    of_number ? OnNumber(e.reply) : OnPermitWatchSet(e.op, e.reply);
   }
   return true;
 }
@@ -94,9 +94,9 @@ void Contender::Transition::DecidePermit(const zk::Names& children) {
   if (!NumberIsOurs()) return;
   c_.in_front_ = InFront(view.in_front);
   if (view.granted) {
-    StopWatching();
     // Before a proof is waited for: the next one may be granted meanwhile.
     if (view.followed) LetNextKnow();
+    StopWatching();
     return Admit();
   }
   c_.candidacy_.try_only ? End(Outcome::kBusy) : WatchForPermit(view);
@@ -143,13 +143,14 @@ void Contender::Transition::WatchForPermit(const PermitView& view) {
 }
 
 // One that has gone, or has been granted between the list and the watch, is worth another list.
-void Contender::Transition::OnPermitWatchSet(const zk::Reply& reply) {
+void Contender::Transition::OnPermitWatchSet(OpId op, const zk::Reply& reply) {
   if (reply.code == Code::kNoNode) {
     StopWatching();
     c_.main_op_ = 0;
     return List();
   }
-  if (reply.code != Code::kOk) return Refuse(reply.code, "watch", c_.permit_->watched.back());
+  if (reply.code != Code::kOk)
+    return Refuse(reply.code, "watch", c_.permit_->watched[op - c_.permit_->first_watch_op]);
   if (!c_.permit_->behind_waiter) return;
   c_.permit_->armed = true;
   if (reply.stat.version == c_.permit_->version) return;
@@ -169,8 +170,8 @@ void Contender::Transition::OnPermitWatchFired(const event::WatchFired& e) {
   }
   if (c_.state_ != State::kWatching) return;  // it lists already
   c_.main_op_ = 0;
+  List();  // first: the other watches may be many
   if (e.what != zk::WatchEvent::kNodeData) StopWatching();
-  List();
 }
 
 }  // namespace zkrecipes::queue::machine

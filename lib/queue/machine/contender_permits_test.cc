@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "absl/strings/str_cat.h"
 #include <gtest/gtest.h>
 
 #include "lib/queue/machine/contender_test_script.h"
@@ -84,7 +85,7 @@ TEST(ContenderPermit, StaysGrantedIfItMayNotLetTheNextKnow) {
 TEST(ContenderPermit, ListsOnceAnyOfThoseThatHoldIsGone) {
   FirstWaiter()
       .Deleted(Others(1))
-      .Expect("unwatch other2, get /q, list")
+      .Expect("get /q, list, unwatch other2")
       .Number("2")
       .Listed({Others(2), Own(), Others(4)})
       .Expect("let know by a3, granted a3 token 1003 in 7");
@@ -92,7 +93,7 @@ TEST(ContenderPermit, ListsOnceAnyOfThoseThatHoldIsGone) {
 
 TEST(ContenderPermit, BelievesNoEventWithoutAListing) {
   FirstWaiter().IsProven().WatchesItself().Deleted(Others(1)).Expect(
-      "unwatch other2, get /q, list");
+      "get /q, list, unwatch other2");
 }
 
 TEST(ContenderPermit, ListsIfOneWentBeforeItsWatch) {
@@ -104,6 +105,16 @@ TEST(ContenderPermit, ListsIfOneWentBeforeItsWatch) {
       .Number("2")
       .Listed({Others(2), Own()})
       .Expect("granted a3 token 1003 in 7");
+}
+
+TEST(ContenderPermit, NamesTheNodeThatItMayNotWatch) {
+  for (const bool last : {false, true}) {
+    Script script = Queued({Others(1), Others(2), Own()});
+    script.Expect("watch other1, watch other2");
+    if (last) script.Ok();
+    script.Fails(Code::kNoAuth).Expect("delete a3, unwatch other1, unwatch other2");
+    EXPECT_EQ(script.machine().end().path, absl::StrCat("/q/", Others(last ? 2 : 1)));
+  }
 }
 
 TEST(ContenderPermit, BecomesTheFirstWaiterWhenTheOneInFrontIsGranted) {
@@ -225,7 +236,7 @@ TEST(ContenderPermit, MakesThePathWithTheNumber) {
 TEST(ContenderPermit, IsRefusedWhileItWaitsIfTheNumberIsChanged) {
   FirstWaiter()
       .Deleted(Others(1))
-      .Expect("unwatch other2, get /q, list")
+      .Expect("get /q, list, unwatch other2")
       .Number("1")
       .Listed({Others(2), Own()})
       .Expect("delete a3");

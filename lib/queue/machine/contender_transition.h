@@ -105,7 +105,7 @@ class Contender::Transition {
   void LetNextKnow();
   void OnNextKnows(zk::Code code);
   void WatchForPermit(const PermitView& view);
-  void OnPermitWatchSet(const zk::Reply& reply);
+  void OnPermitWatchSet(OpId op, const zk::Reply& reply);
   void OnPermitWatchFired(const event::WatchFired& e);
 
   // contender_exits.cc: the ways out.
