@@ -77,6 +77,7 @@ class [[nodiscard]] OwnedPartition {
 using PartitionWork =
     std::function<void(const std::string& name, const Lease& lease, std::stop_token end)>;
 
+// How one member takes part.
 struct PartitionsOptions {
   // Of this member in the group, and of no other: of two with one id one has nothing. If empty, as
   // MemberOptions::id, and a random number. A process that comes back with its id within ten
