@@ -97,8 +97,8 @@ struct PartitionsOptions {
   // refused: a random time between half a limit and all of it; the limit doubles.
   Duration first_pause = absl::Milliseconds(100);
   Duration longest_pause = absl::Seconds(10);
-  // Of the locks and of the member. `marker`, `lock_delay` and `dialect` as for a Lock. Unless it is
-  // set here, `wait_for_proof` is true.
+  // Of the locks and of the member. `marker`, `lock_delay` and `dialect` as for a Lock. Unless it
+  // is set here, `wait_for_proof` is true.
   AcquireOptions acquire = {};
 };
 
@@ -160,8 +160,9 @@ class Partitions {
              PartitionsOptions options = {});
 
   // Until `stop`: is a member, and runs `work` on a thread of its own for each partition that it
-  // owns. Then it drains, waits for all work to return, and leaves. Blocks. Lost connections,
-  // sessions and leases do not end it. An exception that `work` throws ends the process.
+  // owns. Then it leaves the group, drains, and waits for all work to return. Blocks. Lost
+  // connections, sessions and leases do not end it. An exception that `work` throws ends the
+  // process.
   //   OK                 stopped; nothing of this member is left on the servers but its home, and a
   //                      place in a queue that is being given up in the background
   //   DeadlineExceeded   stopped; a deletion was not confirmed within the session timeout, and goes
