@@ -100,7 +100,7 @@ TEST(PartitionMember, ThatHasNotBegunIsOverWhenItLeaves) {
   EXPECT_TRUE(member.over());
 }
 
-// Whatever comes when: the bound is kept, nothing is forgotten in the line, and after Stop all ends.
+// Whatever comes when: the bound is kept, nothing is forgotten in the line, and Stop ends all.
 TEST(PartitionMember, KeepsItsRulesInAnyOrderOfEvents) {
   std::mt19937 random(1);
   constexpr size_t kNames = 5;

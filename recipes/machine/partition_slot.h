@@ -22,8 +22,8 @@ namespace zkrecipes::recipes::machine {
 //
 // If the partition is still wanted, work that returns unasked, a loss and an acquire that was
 // refused are followed by a rest (kResting), lest one that is lost at once goes round and round. If
-// the partition is wanted when a way round has come back to kIdle, the next one begins at once.
-// A partition is asked back only once another contender waits for it: an assignment alone, which may
+// the partition is wanted when a way round has come back to kIdle, the next one begins at once. A
+// partition is asked back only once another contender waits for it: an assignment alone, which may
 // be of an old view, takes no work away and leaves no partition idle.
 class PartitionSlot {
  public:

@@ -20,8 +20,8 @@
 namespace zkrecipes::queue::listing {
 
 // Follows the children of a node, with one watch: on them or, without the node, on its existence.
-// Each listing is one request, which sets the watch, so the latest state is never missed. Everything
-// on the reactor. Keeps itself alive until Stop, an error or the end of the client.
+// Each listing is one request, which sets the watch, so the latest state is never missed.
+// Everything on the reactor. Keeps itself alive until Stop, an error or the end of the client.
 class ChildrenWatch : public session::SessionListener,
                       public std::enable_shared_from_this<ChildrenWatch> {
  public:
