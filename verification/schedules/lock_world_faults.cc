@@ -126,8 +126,10 @@ void LockWorld::LetEachHaveATurn() {
     RunUntil(now() + options_.session_timeout / 2);
     CheckWatches();
     if (round > 0) CheckNodesAreWanted();
-    // A word that was denied is made good by the next waiter's check, which is later.
-    if (round > 0 && options_.permits > 0 && !tenant_.has_denied()) CheckNoPermitIsFree();
+    // A word that was denied is made good by the next waiter's check, which is later. So is what a
+    // stranger's node does that came in front of a holder: the holder is taken for a waiter.
+    const bool disturbed = tenant_.has_denied() || history_.strangers();
+    if (round > 0 && options_.permits > 0 && !disturbed) CheckNoPermitIsFree();
     if (round > 1 && elects()) election_->CheckObservers();
     for (auto& bid : slots_) {
       if (bid == nullptr || !bid->lease.has_value() || bid->next != nullptr) continue;
