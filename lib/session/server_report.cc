@@ -41,8 +41,7 @@ bool ServerReport::MostRefuseTheSession() const {
   servers.listed = listed_;
   const zk::ServerCount count = zk::CountServers(servers, [this](const std::string& one) {
     const auto did = did_.find(one);
-    return did != did_.end() && did->second.cause == NoConnection::kRejected &&
-           !refused_by_.contains(one);
+    return did != did_.end() && did->second.refuses_session;
   });
   return 2 * count.counted > count.all;
 }

@@ -76,15 +76,17 @@ TEST(ServerReport, KnowsWhetherMostServersRefuseTheSession) {
   report.SetServers(zk::NumericServers{"10.0.0.1:2181", "10.0.0.2:2181", "10.0.0.3:2181"});
   EXPECT_FALSE(report.MostRefuseTheSession());
   // As in any outage: one that lags refuses it for a moment, the others have no quorum.
-  report.Note("10.0.0.1:2181", {kRejected, "refuses this session"});
+  report.Note("10.0.0.1:2181", {kRejected, "refuses this session", true});
   report.Note("10.0.0.2:2181", {kHungUp, "closed the connection"});
   report.Note("10.0.0.3:2181", {kHungUp, "closed the connection"});
   EXPECT_FALSE(report.MostRefuseTheSession());
-  report.Note("10.0.0.2:2181", {kRejected, "refuses this session"});
+  report.Note("10.0.0.2:2181", {kRejected, "is of another ensemble"});
+  EXPECT_FALSE(report.MostRefuseTheSession()) << "it has lost nothing";
+  report.Note("10.0.0.2:2181", {kRejected, "refuses this session", true});
   EXPECT_TRUE(report.MostRefuseTheSession());
   report.Refused("10.0.0.2:2181", zk::Code::kAuthFailed);
   EXPECT_FALSE(report.MostRefuseTheSession()) << "that one refuses the client";
-  report.Note("10.0.0.3:2181", {kRejected, "refuses this session"});
+  report.Note("10.0.0.3:2181", {kRejected, "refuses this session", true});
   EXPECT_TRUE(report.MostRefuseTheSession());
   report.Forget();
   EXPECT_FALSE(report.MostRefuseTheSession()) << "there was a connection";

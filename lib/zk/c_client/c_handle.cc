@@ -245,7 +245,8 @@ ServerFailure CHandle::WhatItDid(Socket before, int rc) {
   Socket late = std::exchange(abandoned_, Socket::kNone);
   if (rc == ZOPERATIONTIMEOUT) late = before;  // the C client's own limit came first
   if (std::string refusal = boxes_.in.TakeRefusal(); !refusal.empty()) {
-    return {boxes_.in.refusal_cause(), std::move(refusal)};
+    const bool session = refusal == wire::kRefusesSession;
+    return {boxes_.in.refusal_cause(), std::move(refusal), session};
   }
   if (auto did = WhatItDidUnderTls(before, late)) return *std::move(did);
   if (late == Socket::kHandshake) {
@@ -258,7 +259,7 @@ ServerFailure CHandle::WhatItDid(Socket before, int rc) {
   }
   if (before == Socket::kConnected) return {kHungUp, "closed the connection"};
   if (before == Socket::kHandshake && refusals_.Refuses(rotation_.current())) {
-    return {kRejected, wire::kRefusesSession};
+    return {kRejected, wire::kRefusesSession, true};
   }
   if (before == Socket::kHandshake) {
     return {kHungUp,

@@ -27,7 +27,8 @@ namespace zkrecipes::zk::inline seam {
 
 struct ServerFailure {
   NoConnection cause;
-  std::string what;  // a sentence without its subject: "refused the connection"
+  std::string what;              // a sentence without its subject: "refused the connection"
+  bool refuses_session = false;  // it serves, but has not what the client has seen, or has lost it
 };
 
 // Follows one handle. Called on the reactor, never from inside a call to the handle.
