@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -182,18 +183,20 @@ TEST_F(ZkrPermitsTest, TheDoctorFindsAStoppedHolder) {
 
 // ---- "A rolling reboot of a fleet" in docs/operations.md: its script, with stand-ins for the hosts
 
-constexpr char kSsh[] = R"(#!/bin/sh
-shift 4  # two options
+constexpr char kSsh[] = R"sh(#!/bin/sh
+shift 6  # the options
 state=$FLEET/$1
-case "$2 $3" in
-  "systemctl reboot") touch "$state-down"; exit 255 ;;
+echo "$*" >> "$state-asked"
+[ -e "$state-fails" ] && case "$*" in *"$(cat $state-fails)") exit 255 ;; esac
+case "$2" in
+  *"!= \"$(cat $state-boot)\" ] || systemctl reboot") touch "$state-down"; exit 255 ;;
 esac
 [ -e "$state-down" ] && [ ! -e "$state-going" ] && exit 255
 case "$2" in
   cat) cat "$state-boot" ;;
   test) grep -q first "$state-boot" ;;  # it needs its reboot
 esac
-)";
+)sh";
 
 class RollingRebootTest : public ZkrPermitsTest {
  protected:
@@ -219,6 +222,14 @@ class RollingRebootTest : public ZkrPermitsTest {
     return StartLock("FLEET=" + dir_.path() + " PATH=" + dir_.path() + ":$PATH exec reboot-host " +
                          Named(host, ""),
                      {"--permits", "3", "--session-timeout", "4s"});
+  }
+  // ssh reaches this host, but with no command that ends with `command`.
+  void Fails(int host, const std::string& command) const { Write(Named(host, "-fails"), command); }
+  void FailsNoMore(int host) const { std::filesystem::remove(dir_ / Named(host, "-fails")); }
+  bool AwaitAsked(int host, const std::string& command) const {
+    return Eventually([&] {
+      return absl::StrContains(testing::ReadFile(dir_ / Named(host, "-asked")), command);
+    });
   }
   bool IsDown(int host) const { return std::filesystem::exists(dir_ / Named(host, "-down")); }
   bool AwaitDown(int host) const {
@@ -251,6 +262,28 @@ TEST_F(RollingRebootTest, HoldsThePermitUntilTheHostIsBack) {
   EXPECT_TRUE(all[2]->IsRunning());
   EXPECT_EQ(StartReboot(1)->Wait(), 0) << "again: it needs none";
   EXPECT_FALSE(IsDown(1));
+}
+
+TEST_F(RollingRebootTest, TakesNoBrokenConnectionForAnAnswer) {
+  Fails(0, "test -e /run/reboot-required");
+  EXPECT_EQ(StartReboot(0)->Wait(), 1) << "whether it needs a reboot is not known";
+  Fails(1, "systemctl reboot");
+  auto one = StartReboot(1);
+  EXPECT_TRUE(AwaitAsked(1, "systemctl reboot"));
+  EXPECT_FALSE(IsDown(1));
+  FailsNoMore(1);
+  EXPECT_TRUE(AwaitDown(1)) << "it is asked again";
+}
+
+TEST_F(RollingRebootTest, StartedAgainWaitsForAHostThatHasBooted) {
+  Write(Named(0, "-boot"), "second\n");
+  Fails(0, "is-active --quiet my-service");
+  auto zkr = StartReboot(0);
+  EXPECT_TRUE(AwaitAsked(0, "is-active"));
+  EXPECT_TRUE(zkr->IsRunning());
+  FailsNoMore(0);
+  EXPECT_EQ(zkr->Wait(), 0);
+  EXPECT_FALSE(IsDown(0));
 }
 
 }  // namespace
