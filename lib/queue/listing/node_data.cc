@@ -142,7 +142,8 @@ size_t PermitsIn(const std::string& data) {
   if (!parsed.is_object()) return 0;
   const auto permits = parsed.find("permits");
   if (permits == parsed.end() || !permits->is_number_unsigned()) return 0;
-  return permits->get<size_t>();
+  const size_t number = permits->get<size_t>();
+  return number > machine::kMostPermits ? 0 : number;  // a stranger's would hold for ever
 }
 
 // ---- Candidates ---------------------------------------------------------------------------------

@@ -73,7 +73,7 @@ std::string ThisOwnersData(machine::Dialect dialect, machine::Mode mode, const s
 // The data of a semaphore's contender: its owner's, with the number of permits that it came with, so
 // that who lists the queue knows how many hold.
 std::string PermitData(std::string owner_data, size_t permits);
-size_t PermitsIn(const std::string& data);  // 0: it says none
+size_t PermitsIn(const std::string& data);  // 0: it says none that there may be
 
 // ---- Candidates ---------------------------------------------------------------------------------
 // The data of a candidate's node: its id alone, or "id\nvalue". Other libraries show it as a raw

@@ -108,7 +108,7 @@ std::vector<ContenderInfo> DescribeQueue(const Nodes& nodes, bool candidates) {
     info.holds = member || !(blocker.has_value() && *blocker < name.sequence);
     if (permit) {
       const size_t number = PermitsIn(node->data);
-      info.permits = number > machine::kMostPermits ? 0 : static_cast<int>(number);
+      info.permits = static_cast<int>(number);
       info.holds = others == 0 && permits < (node->stat.czxid == 0 ? most : number);
     }
     if (!member) ++(permit ? permits : others);
@@ -176,13 +176,13 @@ constexpr size_t kLongestShown = 80;
 // Owners' data is what any client wrote: it is cut and escaped before it stands in a status.
 std::string Shown(const std::string& text) { return zk::Printable(text.substr(0, kLongestShown)); }
 
-// Of what the node's data says, else the node's name.
 // Others may hold with it.
 bool IsPermit(const machine::ListedNode& node) {
   const auto name = machine::ParseNodeName(node.name);
   return name.has_value() && name->mode == machine::Mode::kPermit;
 }
 
+// Of what the node's data says, else the node's name.
 std::string Process(const machine::ListedNode& node, bool candidates) {
   const machine::Mode mode =
       candidates ? machine::Mode::kLeader : machine::ParseNodeName(node.name)->mode;

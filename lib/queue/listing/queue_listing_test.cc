@@ -118,6 +118,15 @@ TEST(QueueListing, CountsPermitsThatMayNotBeReadByWhatTheOthersSay) {
   for (const ContenderInfo& info : queue) EXPECT_EQ(info.holds, info.position < 3);
 }
 
+TEST(QueueListing, TakesNoNumberOfPermitsThatThereMayNotBe) {
+  machine::ListedNode node = Node(machine::Dialect::kCurator, machine::Mode::kPermit, 1);
+  for (const char* number : {"1001", "18446744073709551615", "0", "-1"}) {
+    node.data = absl::StrCat(R"({"permits":)", number, "}");
+    EXPECT_FALSE(DescribeQueue({node})[0].holds) << number;
+    EXPECT_EQ(DescribeQueue({node})[0].permits, 0) << number;
+  }
+}
+
 TEST(QueueListing, TellsWhatTheNodeSays) {
   machine::ListedNode node = Node(machine::Dialect::kCurator, machine::Mode::kLeader, 4);
   node.data = "10.0.0.7";

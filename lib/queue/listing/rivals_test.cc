@@ -92,6 +92,10 @@ TEST(Rivals, AreTheAnswerOfATry) {
             absl::AlreadyExistsError(
                 "acquire /l: busy: held by ledger-7 (host web3, pid 4711), in the queue since "
                 "2026-11-23T14:02:11Z; queued behind it: 3"));
+  machine::ListedNode permit = Head("");
+  permit.name = Name(4, machine::Mode::kPermit);
+  EXPECT_THAT(std::string(BusyStatus("/l", {4, permit}).message()),
+              ::testing::EndsWith("; who hold or wait in all: 4"));
   EXPECT_EQ(BusyStatus("/l", {4, {}}),
             absl::AlreadyExistsError("acquire /l: busy: another contender was in the way"));
 }
