@@ -29,9 +29,9 @@ ordered_json OwnerJson(const OwnerInfo& owner) {
 }
 
 // "held" is the queue's view; only the holder knows whether it still believes in its lease.
-// Of a permit that depends on the number in its node, which may not be readable: nullptr.
+// nullptr: unknown.
 const char* StateText(const ContenderInfo& c) {
-  if (IsPermit(c) && !IsRead(c) && !c.holds) return nullptr;
+  if (MayHold(c)) return nullptr;
   return c.holds ? "held" : "waiting";
 }
 
@@ -153,13 +153,15 @@ std::string ModeText(const ContenderInfo& c) {
 }
 
 bool IsPermit(const ContenderInfo& c) { return ModeText(c) == "permit"; }
+bool IsMember(const ContenderInfo& c) { return ModeText(c) == "member"; }
 
 std::string PermitsText(const std::vector<ContenderInfo>& queue, std::optional<int> permits) {
   if (std::ranges::none_of(queue, IsPermit)) return "";
   const auto held =
       std::ranges::count_if(queue, [](const ContenderInfo& c) { return c.holds && IsPermit(c); });
-  return permits ? absl::StrCat(held, " of ", *permits, " permits held")
-                 : absl::StrCat("permits held: ", held, " of an unknown number");
+  const char* const least = std::ranges::any_of(queue, MayHold) ? "at least " : "";
+  return permits ? absl::StrCat(least, held, " of ", *permits, " permits held")
+                 : absl::StrCat("permits held: ", least, held, " of an unknown number");
 }
 
 std::string QueueText(const QueueView& view) {

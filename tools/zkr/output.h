@@ -46,8 +46,12 @@ inline bool IsRead(const ContenderInfo& c) { return c.node_czxid != 0; }
 // "exclusive", "shared" or "leader", and for people also "permit" or "member", by its node's name.
 std::string ModeText(const ContenderInfo& c);
 bool IsPermit(const ContenderInfo& c);
+bool IsMember(const ContenderInfo& c);  // of a group: it holds no lock, and nobody waits for it
 
-// "2 of 3 permits held"; "" of a queue without a permit. nullopt: their number is unknown.
+// Whether it holds depends on the number in its node, which this client may not read.
+inline bool MayHold(const ContenderInfo& c) { return IsPermit(c) && !IsRead(c) && !c.holds; }
+
+// "2 of 3 permits held", "at least 1 of 3" if others may hold; "" of a queue without a permit. nullopt: their number is unknown.
 std::string PermitsText(const std::vector<ContenderInfo>& queue, std::optional<int> permits);
 
 // "id@host:pid", as far as it is known; otherwise "-". As its process wrote it: see Printable.

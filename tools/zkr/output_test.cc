@@ -72,6 +72,7 @@ TEST(Queue, DoesNotKnowAPermitThatMayNotBeRead) {
   closed.node_czxid = 0;
   closed.permits = 0;
   EXPECT_NE(QueueText({"/q", std::vector{closed}}).find("  permit  unknown  "), std::string::npos);
+  EXPECT_EQ(PermitsText({Permit(true), closed}, 2), "at least 1 of 2 permits held");
   const std::string json = QueueJson({"/q", std::vector{closed}});
   EXPECT_NE(json.find("\"state\":null"), std::string::npos) << json;
   EXPECT_NE(json.find("\"permits\":null}"), std::string::npos) << json;

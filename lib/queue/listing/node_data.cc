@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
 
+#include "lib/queue/machine/permits.h"
 #include "lib/zk/seam/path.h"
 
 namespace zkrecipes::queue::listing {

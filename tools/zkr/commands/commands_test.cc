@@ -113,6 +113,17 @@ TEST(WhyItWaits, CountsThoseWhoHoldTogether) {
   EXPECT_EQ(WhyItWaits("/a", queue, 2), "");
 }
 
+// Nobody waits for a group's member, though its number may be lower.
+TEST(WhyItWaits, CountsNoMembers) {
+  std::vector<ContenderInfo> queue = {Contender(9, "member"), Contender(1, "one"),
+                                      Contender(2, "two")};
+  queue[0].holds = true;
+  queue[0].node = "_c_1b4e28ba-2fa1-41d2-883f-0016d3cca427-member-0000000007";
+  EXPECT_THAT(
+      WhyItWaits("/a", queue, 2),
+      ::testing::StartsWith("waiting for /a: 1 in front, the next is one:7; held by one:7 since "));
+}
+
 TEST(WhyItWaits, SaysNothingOfOneThatIsFirstOrNotThere) {
   const std::vector<ContenderInfo> queue = {Contender(1, "one"), Contender(2, "two")};
   EXPECT_EQ(WhyItWaits("/a", queue, 1), "");

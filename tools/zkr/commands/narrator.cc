@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <mutex>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -83,10 +84,11 @@ void OutageNotice::TellOfLoss() {
 // Servers that have lost their data: more than an outage, and an operator has to act. Once, and not
 // of a few that lag behind the others in an outage.
 void OutageNotice::TellOfRefusal(const std::stop_token& stop) {
-  base::BootTime since = base::BootNow();
+  std::optional<base::BootTime> since;
   do {
-    if (!core_->reach()->refused()) since = base::BootNow();
-    if (base::BootNow() - since < core_->session_timeout() / 2) continue;
+    const base::BootTime now = base::BootNow();
+    since = core_->reach()->refused() ? since.value_or(now) : std::optional<base::BootTime>();
+    if (!since || now - *since < core_->session_timeout() / 2) continue;
     return Complain(
         absl::StrCat(core_->trouble(),
                      "; if most servers say so for a session timeout, a new session begins, with ",
@@ -94,8 +96,9 @@ void OutageNotice::TellOfRefusal(const std::stop_token& stop) {
   } while (SleepFor(absl::Seconds(1), stop));
 }
 
-std::string WhyItWaits(const std::string& path, const std::vector<ContenderInfo>& queue,
+std::string WhyItWaits(const std::string& path, std::vector<ContenderInfo> queue,
                        std::int64_t session) {
+  std::erase_if(queue, IsMember);
   const auto own = std::find_if(queue.begin(), queue.end(),
                                 [&](const ContenderInfo& c) { return c.session == session; });
   // Its node is not made yet, or it is about to be granted: nothing to tell.

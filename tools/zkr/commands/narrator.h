@@ -59,7 +59,7 @@ class OutageNotice {
 
 // "waiting for /locks/a: 2 in front, the next is job@host:17; held by job@host:12 since 10:03:07".
 // `session`: the waiter's. Empty if its node is not among them, or holds.
-std::string WhyItWaits(const std::string& path, const std::vector<ContenderInfo>& queue,
+std::string WhyItWaits(const std::string& path, std::vector<ContenderInfo> queue,
                        std::int64_t session);
 
 // For as long as `client` waits in the queue of `path`.

@@ -99,6 +99,7 @@ Life LifeOf(const Facts& facts, const ContenderInfo& contender) {
 Queue QueueIn(const Facts& facts) {
   Queue queue;
   for (const ContenderInfo& c : facts.contenders) {
+    if (IsMember(c) || MayHold(c)) continue;
     (c.holds ? queue.holders : queue.waiters).push_back(c);
   }
   return queue;

@@ -73,7 +73,8 @@ struct Life {
 };
 Life LifeOf(const Facts& facts, const ContenderInfo& contender);
 
-// PATH's contenders: those that hold, and those that wait, each in the queue's order.
+// PATH's contenders: those that hold, and those that wait, each in the queue's order. Without a
+// group's members, and without those of which that is unknown.
 struct Queue {
   std::vector<ContenderInfo> holders = {};
   std::vector<ContenderInfo> waiters = {};

@@ -68,6 +68,8 @@ struct PathFacts {
   // nullopt: this client may not read it.
   std::optional<zk::Stat> stat = {};
   std::string data = {};  // empty also if it may not be read
+  // Children of other recipes that hold beside a semaphore of ours.
+  std::vector<std::string> blind = {};
   std::optional<Acl> acl = {};
   // By name. Of contenders the first kMostAcls in the queue: they are read one by one.
   std::map<std::string, std::optional<Acl>> children = {};

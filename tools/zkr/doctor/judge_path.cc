@@ -76,12 +76,23 @@ void JudgeOrphans(const Facts& facts, const PathFacts& path, Findings& found) {
   }
 }
 
-const char* Held(const ContenderInfo& c) { return IsPermit(c) ? "its permit" : "the lock"; }
+const char* Held(const ContenderInfo& c) {
+  return IsPermit(c) ? "its permit" : IsMember(c) ? "its place in the group" : "the lock";
+}
 
 // A contender whose number is not the path's is refused, but those that hold stay.
 void JudgePermits(const Facts& facts, const PathFacts& path, Findings& found) {
+  const bool queued = std::ranges::any_of(facts.contenders, IsPermit);
+  // kazoo's Semaphore writes the number, too.
+  if (!path.blind.empty() && (queued || queue::machine::ParsePermits(path.data))) {
+    found.push_back({kLikely, "blind-contender", path.path,
+                     absl::StrCat(NameSome(path.blind),
+                                  ": of another recipe, which does not count permits of this one:"
+                                  " both together may hold more than there are"),
+                     "let only one of the recipes use this path"});
+  }
   // Empty: the next contender writes its own.
-  if (std::ranges::none_of(facts.contenders, IsPermit) || path.data.empty()) return;
+  if (!queued || path.data.empty()) return;
   const std::optional<int> number = PermitsOf(facts);
   if (!number) {
     found.push_back(
@@ -89,13 +100,15 @@ void JudgePermits(const Facts& facts, const PathFacts& path, Findings& found) {
          absl::StrCat("its data, \"", Printable(path.data, 40),
                       "\", are no number of permits from 1 to ", queue::machine::kMostPermits,
                       ": those that hold go on, all others are refused"),
-         "set its data to the number that its contenders come with (zkr ls --json)"});
+         "use another path or, if nothing needs these data, set them to the number that its "
+         "contenders come with (zkr ls --json)"});
     return;
   }
   Names others;
   for (const ContenderInfo& c : facts.contenders) {
-    if (c.permits == 0 || c.permits == *number) continue;
-    others.push_back(absl::StrCat(c.node, " (", c.permits, ")"));
+    if (!IsPermit(c) || !IsRead(c) || c.permits == *number) continue;
+    others.push_back(
+        absl::StrCat(c.node, c.permits == 0 ? " (none)" : absl::StrCat(" (", c.permits, ")")));
   }
   if (others.empty()) return;
   found.push_back(

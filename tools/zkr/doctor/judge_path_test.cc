@@ -112,6 +112,9 @@ Change Semaphore(const std::string& data) {
     }
   };
 }
+Change Blind() {
+  return [](Facts& f) { f.path->blind = {"1b4e28ba2fa141d2883f0016d3cca427"}; };
+}
 Change CameWith(int permits) {
   return [=](Facts& f) { f.contenders[1].permits = permits; };
 }
@@ -121,10 +124,22 @@ TEST(JudgeQueue, FindsWhatIsWrongWithASemaphore) {
       {"three that hold at once", {}, Semaphore("3")},
       {"one that is stopped", {"holder-stopped /q"}, Semaphore("3"), Owned("db7", 4711, 'T')},
       {"one that came with another number", {"permits-differ /q"}, Semaphore("3"), CameWith(4)},
-      {"one whose node may not be read", {}, Semaphore("3"), CameWith(0)},
+      {"one that says none", {"permits-differ /q"}, Semaphore("3"), CameWith(0)},
+      {"one whose node may not be read",
+       {},
+       Semaphore("3"),
+       CameWith(0),
+       [](Facts& f) { f.contenders[1].node_czxid = 0; }},
       {"a number that was changed", {"permits-differ /q"}, Semaphore("2")},
       {"data that are no number", {"permits-no-number /q"}, Semaphore("3\n")},
       {"none that holds, and no number yet", {}, Semaphore("")},
+      {"another library's permit", {"blind-contender /q"}, Semaphore("3"), Blind()},
+      {"which is there alone",
+       {"blind-contender /q"},
+       [](Facts& f) { f.contenders.clear(); },
+       [](Facts& f) { f.path->data = "3"; },
+       Blind()},
+      {"another library's lock", {}, Blind()},
       {"a lock whose path has data", {}, [](Facts& f) { f.path->data = "config"; }},
   });
 }

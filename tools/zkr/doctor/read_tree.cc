@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "lib/queue/listing/node_data.h"
+#include "lib/queue/machine/admission.h"
 #include "lib/queue/machine/node_name.h"
 #include "lib/session/client/client_core.h"
 #include "lib/session/epoch_record.h"
@@ -105,6 +106,10 @@ absl::Status ReadFrom(Client& client, const std::string& path, Facts& facts) {
   if (absl::IsPermissionDenied(contenders.status())) return absl::OkStatus();
   if (!contenders.ok()) return contenders.status();
   found.listed = true;
+  const auto listing = commands::AskServer(client, zk::GetChildren{node}, kWait);
+  if (!listing.ok()) return listing.status();
+  found.blind = queue::machine::BlindAmong(listing->children, queue::machine::Dialect::kCurator,
+                                           queue::machine::Mode::kPermit);
   facts.contenders = *std::move(contenders);
   facts.machine = ReadMachine(facts.contenders);
   const std::size_t count = std::min(facts.contenders.size(), kMostAcls);

@@ -2,7 +2,9 @@
 
 #include <atomic>
 #include <memory>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "gtest/gtest.h"
 
@@ -45,6 +47,15 @@ TEST_F(TwoServers, AreReadThroughTheOneThatHasNotDiedOrFallenSilent) {
     EXPECT_EQ(facts_.contenders.size(), 1u);
     ensemble_.Reconnect(*first_);
   }
+}
+
+TEST_F(TwoServers, ShowWhatAnotherLibrarysSemaphoreHas) {
+  const std::string kazoos = "1b4e28ba2fa141d2883f0016d3cca427";
+  ASSERT_TRUE(ensemble_.Create("/q"));
+  ASSERT_TRUE(ensemble_.Create("/q/config"));
+  ASSERT_TRUE(ensemble_.Create("/q/" + kazoos));
+  EXPECT_TRUE(Read().ok());
+  EXPECT_EQ(facts_.path->blind, std::vector{kazoos});
 }
 
 TEST_F(TwoServers, OfWhichNeitherAnswersShowNothing) {

@@ -83,6 +83,8 @@ std::string PathText(const Facts& facts, const PathFacts& path) {
   if (path.listed) {
     const std::size_t count = facts.contenders.size();
     absl::StrAppend(&text, count, count == 1 ? " contender" : " contenders");
+    const std::ptrdiff_t members = std::ranges::count_if(facts.contenders, IsMember);
+    if (members > 0) absl::StrAppend(&text, ", ", members, " of them in a group");
     const std::string permits = PermitsText(facts.contenders, PermitsOf(facts));
     absl::StrAppend(&text, permits.empty() ? "" : ", ", permits);
     // The report must not look complete.

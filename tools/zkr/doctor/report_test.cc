@@ -194,6 +194,20 @@ TEST(StuckLock, IsExplained) {
   EXPECT_THAT(Unbroken(facts), Not(HasSubstr("lock  ")));
 }
 
+// A group's members hold nothing that others wait for.
+TEST(StuckLock, IsNotHeldByMembers) {
+  Facts facts = Stuck();
+  ContenderInfo member =
+      Contending(0, "_c_3b4e28ba-2fa1-41d2-883f-0016d3cca427-member-0000000001", 9);
+  member.token = FencingToken(99);
+  facts.contenders.insert(facts.contenders.begin(), member);
+  EXPECT_THAT(Unbroken(facts), HasSubstr(", 1 of them in a group;"));
+  EXPECT_EQ(JsonOf(facts)["lock"]["holders"].size(), 1u);
+  EXPECT_EQ(JsonOf(facts)["lock"]["break"].at(4), "100");
+  facts.contenders = {member};
+  EXPECT_TRUE(JsonOf(facts)["lock"].is_null());
+}
+
 TEST(StuckLock, OfTwoContendersWithOneTokenHasNoCommandThatBreaksIt) {
   Facts facts = Stuck();
   facts.contenders[1].token = facts.contenders[0].token;
