@@ -248,14 +248,15 @@ absl::StatusOr<GroupView> Group::Members(const WaitOptions& wait) const {
   const auto nodes = queue::call::AskUntilAnswered<queue::listing::Nodes>(
       *queue_->core, "list " + path(), wait,
       [parent = queue_->core->name_space().ToServer(path())](session::Session& session, auto done) {
-        queue::listing::ReadQueue(session, parent, [done = std::move(done)](auto nodes) mutable {
-          // One that went meanwhile may have left its id to a node that is not in this list.
+        // A member that went meanwhile may have left its id to a node that is not in this list.
+        auto answer = [done = std::move(done)](auto nodes) mutable {
           const auto gone = [](const auto& node) { return node.name.empty(); };
           if (nodes.ok() && std::ranges::any_of(*nodes, gone)) {
             nodes = absl::UnavailableError("the group changes all the time");
           }
           std::move(done)(std::move(nodes));
-        });
+        };
+        queue::listing::ReadMembers(session, parent, std::move(answer));
       });
   if (!nodes.ok()) return nodes.status();
   return Describe(*nodes, /*connected=*/true);

@@ -117,21 +117,37 @@ std::vector<ContenderInfo> DescribeQueue(const Nodes& nodes, bool candidates) {
   return infos;
 }
 
-void ReadQueue(session::Session& session, const std::string& parent,
-               call::Done<absl::StatusOr<Nodes>> done) {
+namespace {
+
+// `only`: those of one mode.
+void ReadThose(session::Session& session, const std::string& parent,
+               std::optional<machine::Mode> only, call::Done<absl::StatusOr<Nodes>> done) {
   auto reading = std::make_shared<Reading>();
   reading->done = std::move(done);
-  session.Send(zk::GetChildren{parent}, [&session, parent, reading](const zk::Reply& reply) {
+  session.Send(zk::GetChildren{parent}, [&session, parent, reading, only](const zk::Reply& reply) {
     if (reply.code != zk::Code::kOk && reply.code != zk::Code::kNoNode) {
       reading->error = call::AskedStatus(reply.code, "list", parent);
       return reading->Finish();
     }
     for (const absl::string_view child : reply.children) {
-      if (machine::ParseNodeName(child))
-        reading->nodes.push_back(machine::ListedNode{std::string(child), "", {}});
+      const std::optional<machine::NodeName> name = machine::ParseNodeName(child);
+      if (!name.has_value() || (only.has_value() && name->mode != *only)) continue;
+      reading->nodes.push_back(machine::ListedNode{std::string(child), "", {}});
     }
     ReadNodes(session, parent, reading);
   });
+}
+
+}  // namespace
+
+void ReadQueue(session::Session& session, const std::string& parent,
+               call::Done<absl::StatusOr<Nodes>> done) {
+  ReadThose(session, parent, std::nullopt, std::move(done));
+}
+
+void ReadMembers(session::Session& session, const std::string& parent,
+                 call::Done<absl::StatusOr<Nodes>> done) {
+  ReadThose(session, parent, machine::Mode::kMember, std::move(done));
 }
 
 // The listing comes behind the barrier on one connection, so it shows at least what the quorum had

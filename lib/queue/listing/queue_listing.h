@@ -32,8 +32,11 @@ std::vector<ContenderInfo> DescribeQueue(const Nodes& nodes, bool candidates = f
 // has a name alone.
 void ReadQueue(session::Session& session, const std::string& parent,
                call::Done<absl::StatusOr<Nodes>> done);
+// Of a group's members only.
+void ReadMembers(session::Session& session, const std::string& parent,
+                 call::Done<absl::StatusOr<Nodes>> done);
 
-// The same behind a committed barrier, so the answer is no older than the question, however far the
+// ReadQueue behind a committed barrier, so the answer is no older than the question, however far the
 // server lags. Unavailable: the barrier was not confirmed.
 void ReadQueueNow(session::Session& session, const std::string& parent,
                   call::Done<absl::StatusOr<Nodes>> done);
