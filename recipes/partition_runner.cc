@@ -193,13 +193,19 @@ void PartitionRunner::Start() {
     if (self == nullptr) return;
     self->Post([view = std::move(view)](PartitionRunner& runner) { runner.OnView(view); });
   });
+  WatchHomes();
+  Join();
+}
+
+void PartitionRunner::WatchHomes() {
+  if (leaving_) return;
   homes_watch_ = ChildrenWatch::Begin(
-      core_, of_->homes(), kGatherHomes, [weak](absl::StatusOr<zk::Names> homes) {
+      core_, of_->homes(), kGatherHomes,
+      [weak = weak_from_this()](absl::StatusOr<zk::Names> homes) {
         const auto self = weak.lock();
         if (self == nullptr) return;
         self->Post([homes = std::move(homes)](PartitionRunner& runner) { runner.OnHomes(homes); });
       });
-  Join();
 }
 
 void PartitionRunner::Join() {
@@ -237,8 +243,13 @@ void PartitionRunner::OnView(absl::StatusOr<GroupView> view) {
   Replan();
 }
 
-// Nothing rests on homes: where they may not be read, a restart moves more.
+// Where they may not be read, a restart moves more. Otherwise the last ones count until there are
+// others: members that plan with different homes may leave a partition to each other.
 void PartitionRunner::OnHomes(absl::StatusOr<zk::Names> homes) {
+  if (!homes.ok() && !absl::IsPermissionDenied(homes.status())) {
+    if (!homes_.has_value()) return Fail(homes.status());
+    return After(kWatchAgain, [](PartitionRunner& late) { late.WatchHomes(); });
+  }
   homes_ = homes.ok() ? *std::move(homes) : zk::Names();
   MakeHome();
   NoteHomes();
@@ -266,8 +277,8 @@ void PartitionRunner::OnPlan(const recipes::machine::PartitionPlan& plan) {
   const base::BootTime now = core_->Now();
   report_.members = static_cast<int>(plan.members);
   report_.other_lists = static_cast<int>(plan.other_lists);
+  if (joined_ || plan.joined) seen_ = now;
   joined_ = plan.joined;
-  if (joined_) seen_ = now;
   if (!joined_) CheckMembership();
   const bool again = spell_ != 0;
   if (joined_ && std::exchange(spell_, plan.spell) != plan.spell) {
@@ -279,7 +290,8 @@ void PartitionRunner::OnPlan(const recipes::machine::PartitionPlan& plan) {
   const bool missed = !joined_ && now - seen_ > core_->session_timeout();
   if (leaving_) return CarryOut(member_.OnPlan(plan.Of(of_->options.id), plan.members > 0));
   if (missed || (joined_ && now >= holds_until_)) {
-    CarryOut(member_.OnPlan(plan.Of(of_->options.id), plan.members > (joined_ ? 1 : 0)));
+    const bool alone = joined_ && plan.members == 1 && IsSeen(plan.spell);
+    CarryOut(member_.OnPlan(plan.Of(of_->options.id), plan.members > 0 && !alone));
   }
 }
 
@@ -295,6 +307,12 @@ void PartitionRunner::CheckMembership() {
   });
 }
 
+// Whether this member's own node is the one that counts for its id.
+bool PartitionRunner::IsSeen(int64_t spell) const {
+  const auto token = membership_.has_value() ? membership_->token() : std::nullopt;
+  return token.has_value() && token->value() == spell;
+}
+
 // Both nodes are as good if they are there already. What is lost with a connection is sent again
 // with the next listing; until then a restart of this member moves more than it must.
 void PartitionRunner::MakeHome() {
@@ -302,11 +320,10 @@ void PartitionRunner::MakeHome() {
   const std::string parent = core_->name_space().ToServer(of_->homes());
   const std::string own = recipes::machine::HomeName(of_->data, of_->options.id);
   // Not where a namesake is seen: each would delete the other's.
-  const std::optional<FencingToken> token = membership_->token();
-  const bool seen = token.has_value() && token->value() == spell_;
+  if (spell_ != 0 && !IsSeen(spell_)) return;
   for (const std::string& home : *homes_) {
     const bool former = recipes::machine::IdOfHome(home) == of_->options.id && home != own;
-    if (!former || !seen) continue;
+    if (!former || spell_ == 0) continue;
     session_->Send(zk::Delete{zk::JoinPath(parent, home)}, [](const zk::Reply&) {});
   }
   if (!of_->has_home || std::ranges::find(*homes_, own) != homes_->end()) return;
@@ -423,7 +440,9 @@ void PartitionRunner::Act(const Member::Action& action) {
       asked_.emplace_back(slot.state, PartitionEnd::kStopping);
       return;
     case Slots::Action::kTellLost:
-      return;  // the lease itself has
+      // The lease itself has told its owner. What has none yet must not wait for a slow receiver.
+      if (slot.state->Take()) Return(slot.state);
+      return;
     case Slots::Action::kRelease:
       return Release(action.which);
     case Slots::Action::kRest:

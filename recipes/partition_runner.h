@@ -150,6 +150,7 @@ class PartitionRunner : public std::enable_shared_from_this<PartitionRunner> {
   bool IsLate(size_t which, uint64_t turn) const { return slots_[which].turn != turn; }
 
   void Start();
+  void WatchHomes();
   void Join();
   void OnJoined(absl::StatusOr<Membership> membership);
   void OnView(absl::StatusOr<GroupView> view);
@@ -157,6 +158,7 @@ class PartitionRunner : public std::enable_shared_from_this<PartitionRunner> {
   void Replan();
   void OnPlan(const recipes::machine::PartitionPlan& plan);
   void CheckMembership();
+  bool IsSeen(int64_t spell) const;
   void MakeHome();
   void NoteHomes();
   void Fail(absl::Status why);

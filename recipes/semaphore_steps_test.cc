@@ -62,7 +62,9 @@ class SemaphoreAtEveryStep : public EveryStepTest {
     int believers = 0;
     for (auto* user : {&one_, &two_, &first_, &last_}) believers += (*user)->believes() ? 1 : 0;
     // The ensemble expires no session that it hears of, but here it does, also a holder's.
-    if (!expired_) EXPECT_LE(believers, 2);
+    if (!expired_) {
+      EXPECT_LE(believers, 2);
+    }
   }
   // For less than the time after which a waiter checks its place: a lost wake-up shows.
   void Mend() {
