@@ -249,12 +249,12 @@ absl::StatusOr<GroupView> Group::Members(const WaitOptions& wait) const {
       *queue_->core, "list " + path(), wait,
       [parent = queue_->core->name_space().ToServer(path())](session::Session& session, auto done) {
         // A member that went meanwhile may have left its id to a node that is not in this list.
-        auto answer = [done = std::move(done)](auto nodes) mutable {
+        auto answer = [done = std::move(done)](auto members) mutable {
           const auto gone = [](const auto& node) { return node.name.empty(); };
-          if (nodes.ok() && std::ranges::any_of(*nodes, gone)) {
-            nodes = absl::UnavailableError("the group changes all the time");
+          if (members.ok() && std::ranges::any_of(*members, gone)) {
+            members = absl::UnavailableError("the group changes all the time");
           }
-          std::move(done)(std::move(nodes));
+          std::move(done)(std::move(members));
         };
         queue::listing::ReadMembers(session, parent, std::move(answer));
       });

@@ -587,8 +587,8 @@ TEST_F(GroupTest, ChangesThatComeTogetherAreToldTogether) {
   EXPECT_LE(watcher->told.size(), told + 2);
 }
 
-// One member restarts in each second: it leaves, and is back after a tenth of it. Each change on its
-// own would be two looks a second.
+// One member restarts in each second: it leaves, and is back after a tenth of it. Each change on
+// its own would be two looks a second.
 TEST_F(GroupTest, ARollingRestartIsLookedAtLessOftenTheMoreMembersThereAre) {
   for (const auto& [count, most] : {std::pair<size_t, size_t>{10, 21}, {100, 85}, {1000, 400}}) {
     const auto watcher = StartWatcher();

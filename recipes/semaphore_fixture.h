@@ -30,7 +30,8 @@ struct PermitUser : LockUser {
   bool believes() const { return result && result->ok() && (*result)->believed(); }
 };
 
-// The semaphore that ships, on the ensemble in memory: of two permits, unless a test says otherwise.
+// The semaphore that ships, on the ensemble in memory: of two permits, unless a test says
+// otherwise.
 class SemaphoreTest : public LockInMemoryTest {
  protected:
   std::unique_ptr<PermitUser> Start() {

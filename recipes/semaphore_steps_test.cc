@@ -19,8 +19,8 @@ namespace {
 
 class SemaphoreAtEveryStep : public EveryStepTest {
  protected:
-  // From the waiters' acquires to the last release, with the fault at every step. `patient`: all are
-  // granted all the same.
+  // From the waiters' acquires to the last release, with the fault at every step. `patient`: all
+  // are granted all the same.
   void Play(bool patient, const Fault& fault) {
     ForEveryStep([&] {
       fault_ = fault;

@@ -143,8 +143,8 @@ TEST_F(SemaphoreTest, NeedsNoPermissionToWriteANumberThatIsThere) {
   EXPECT_THAT(std::string(user->result->status().message()), HasSubstr(kPath));
 }
 
-// Its word is refused, so the one behind it does not hear that it is the first: it looks four session
-// timeouts after it looked last.
+// Its word is refused, so the one behind it does not hear that it is the first: it looks four
+// session timeouts after it looked last.
 TEST_F(SemaphoreTest, WithoutAPermissionToWriteItsNodeAHolderKeepsTheNextOneUninformed) {
   auto users = StartWaiters(2);
   auto silent = Start();

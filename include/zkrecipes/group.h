@@ -38,28 +38,29 @@ struct MemberOptions {
   // belongs to one process at a time: of two that have it the others see the later node, and each
   // believes to be the member (Member::token tells whose node it is).
   std::string id = {};
-  // For example, an address. Any bytes, at most 64 KiB; keep it short, since every watcher reads and
-  // keeps it. It cannot be changed: join anew, with the same id, and drop the earlier membership
-  // then.
+  // For example, an address. Any bytes, at most 64 KiB; keep it short, since every watcher reads
+  // and keeps it. It cannot be changed: join anew, with the same id, and drop the earlier
+  // membership then.
   std::string data = {};
 };
 
 // A member, as others see it.
 struct Member {
-  std::string id;    // the node's name, if this client may not read the node. Any bytes: a stranger
-                     // may have written it
-  std::string data;  // empty, if this client may not read it
-  FencingToken token;  // of its node: of two with one id the larger is the later
-  std::string node;    // its name, relative to the path
+  // The node's name, if this client may not read the node. Any bytes: a stranger may have written
+  // it.
+  std::string id = {};
+  std::string data = {};    // empty, if this client may not read it
+  FencingToken token = {};  // of its node: of two with one id the larger is the later
+  std::string node = {};    // its name, relative to the path
   int64_t session = 0;
-  absl::Time since;  // when the node was created, by the server's wall clock
+  absl::Time since = {};  // when the node was created, by the server's wall clock
 
   friend bool operator==(const Member&, const Member&) = default;
 };
 
 // All members at one moment, in the order of their ids.
 struct GroupView {
-  std::vector<Member> members;
+  std::vector<Member> members = {};
   // False: the client has lost its connection; the members are those of the last view, and may have
   // changed since. A view follows once it is connected again.
   bool connected = true;

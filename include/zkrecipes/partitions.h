@@ -60,8 +60,8 @@ class [[nodiscard]] OwnedPartition {
   // Ask it for believed(), remaining() and pass(), which the resource checks with each operation.
   const Lease& lease() const;
   // Requests that the work end. If the reason is kLost, work must stop at once; else it may finish
-  // what it is about. Stop is requested once, on the client's executor, of many partitions one after
-  // another: callbacks must not block.
+  // what it is about. Stop is requested once, on the client's executor, of many partitions one
+  // after another: callbacks must not block.
   std::stop_token end() const;
   // The reason, once end() is requested; kLost replaces an earlier one.
   std::optional<PartitionEnd> end_reason() const;

@@ -44,12 +44,12 @@ using SemaphoreOptions = AcquireOptions;
 // The number of permits is the data of the path's node, a decimal number, which the first contender
 // writes. A contender with another number is refused. To change the number, set the data: holders
 // keep their permits, and waiters that have the old number are refused when they look next, within
-// four session timeouts. Until then, and while holders of the old number are there, one with the new
-// number may find out as late that it is its turn.
+// four session timeouts. Until then, and while holders of the old number are there, one with the
+// new number may find out as late that it is its turn.
 //
 // A Lock on the same path (`zkr lock PATH`) waits for all permits and keeps further ones out:
-// nobody holds a permit while it is held. It must have no lock delay: a permit is refused beside the
-// record of one. No recipe of Curator's or kazoo's can share the path.
+// nobody holds a permit while it is held. It must have no lock delay: a permit is refused beside
+// the record of one. No recipe of Curator's or kazoo's can share the path.
 // The node of a permit is only understood by versions of this library that have this header.
 //
 // Thread-safe and stateless, like Lock: not re-entrant, and the constructor does no I/O. Needs the
@@ -58,7 +58,8 @@ using SemaphoreOptions = AcquireOptions;
 // Errors of each form of acquire: those of Lock (lock.h), with
 //   InvalidArgument     also the number of permits, and an option that a semaphore does not have
 //   FailedPrecondition  also: the path has another number of permits, or data that are no number;
-//                       the message names both, and the remedy; or a Lock with a lock delay was there
+//                       the message names both, and the remedy; or a Lock with a lock delay was
+//                       there
 //   PermissionDenied    also: the ACL forbids the write of the number
 // Without the permission to write its own node a contender whose turn has come cannot let the next
 // one know that it is first in line: that one then finds out within four session timeouts.

@@ -231,7 +231,8 @@ TEST_F(SemaphoreFiguresTest, AWaiterTakesTwiceItsPermitsAndEightRequestsFromTail
   EXPECT_EQ(first, 3 + kPermits);  // all who hold are watched
   EXPECT_EQ(PacketsOf([&] { waiting.push_back(Queued(client)); }), 3 + 1);
   EXPECT_EQ(PacketsOf([&] { waiting.push_back(Queued(client)); }), 3 + 1);
-  // The first waiter: list and get, its word to the next one, and the watches that it needs no more.
+  // The first waiter: list and get, its word to the next one, and the watches that it needs no
+  // more.
   constexpr int kGrant = 2 + 1 + kPermits - 1;
   constexpr int kIsFirstNow = 2 + kPermits;
   for (size_t turn = 0; turn < 2; ++turn) {

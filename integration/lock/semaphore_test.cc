@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Processes that share a semaphore on real servers, while holders are killed, or stopped until their
-// sessions have expired, and while the leader dies.
+// Processes that share a semaphore on real servers, while holders are killed, or stopped until
+// their sessions have expired, and while the leader dies.
 
 #include "zkrecipes/semaphore.h"
 

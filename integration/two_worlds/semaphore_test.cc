@@ -229,7 +229,7 @@ TEST_F(SemaphoreInAWorld, ItIsRefusedBesideOtherLibrariesSemaphoresWhichItNames)
   EXPECT_TRUE(Acquired(client_).believed());
 }
 
-// ---- What goes wrong -----------------------------------------------------------------------------
+// ---- What goes wrong ---------------------------------------------------------------------------
 
 TEST_F(SemaphoreInAWorld, TheFirstWaiterIsGrantedThePermitOfAnyHolderWhoseSessionExpired) {
   const auto [one, two, other] = NewClients<3>();

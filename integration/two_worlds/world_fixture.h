@@ -104,7 +104,8 @@ class WorldTest : public ::testing::Test {
   std::shared_ptr<Client> client_;
 };
 
-// Suites that hold for each recipe whose leases exclude each other; a semaphore's with one permit do.
+// Suites that hold for each recipe whose leases exclude each other; a semaphore's with one permit
+// do.
 enum class Recipe { kLock, kElection, kSemaphore };
 class RecipeTest : public WorldTest, public ::testing::WithParamInterface<Recipe> {
  protected:

@@ -181,7 +181,8 @@ TEST_F(ZkrPermitsTest, TheDoctorFindsAStoppedHolder) {
   all[2]->Signal(SIGKILL);
 }
 
-// ---- "A rolling reboot of a fleet" in docs/operations.md: its script, with stand-ins for the hosts
+// ---- "A rolling reboot of a fleet" in docs/operations.md: its script, with stand-ins for the
+// hosts
 
 constexpr char kSsh[] = R"sh(#!/bin/sh
 shift 6  # the options

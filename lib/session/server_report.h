@@ -37,8 +37,8 @@ class ServerReport {
   bool AllRefuse(const zk::Resolution& servers) const;
 
   // Whether most servers of the list have refused the session at their last attempt, and not the
-  // client, as a keeper does: if they go on, it is given up (lib/zk/c_client/refusals.h), since they
-  // have lost data.
+  // client, as a keeper does: if they go on, it is given up (lib/zk/c_client/refusals.h), since
+  // they have lost data.
   bool MostRefuseTheSession() const;
 
   std::string Text() const;

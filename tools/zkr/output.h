@@ -51,7 +51,8 @@ bool IsMember(const ContenderInfo& c);  // of a group: it holds no lock, and nob
 // Whether it holds depends on the number in its node, which this client may not read.
 inline bool MayHold(const ContenderInfo& c) { return IsPermit(c) && !IsRead(c) && !c.holds; }
 
-// "2 of 3 permits held", "at least 1 of 3" if others may hold; "" of a queue without a permit. nullopt: their number is unknown.
+// "2 of 3 permits held", "at least 1 of 3" if others may hold; "" of a queue without a permit.
+// nullopt: their number is unknown.
 std::string PermitsText(const std::vector<ContenderInfo>& queue, std::optional<int> permits);
 
 // "id@host:pid", as far as it is known; otherwise "-". As its process wrote it: see Printable.

@@ -2,8 +2,8 @@
 //
 // zkrecipes-partitions: the members of a service on a real ensemble, while they are killed, paused,
 // added and stopped. Writes what they told, and when each of it happened, as JSON, of which
-// scripts/partitions_picture.py makes the picture and the verdict. Exits with 2 if the run could not
-// be done.
+// scripts/partitions_picture.py makes the picture and the verdict. Exits with 2 if the run could
+// not be done.
 
 #include <algorithm>
 #include <csignal>

@@ -20,7 +20,8 @@ constexpr absl::Duration kLongestAhead = absl::Seconds(1);
 // a proof takes a fraction of one timeout.
 constexpr int kTimeoutsForAProof = 2;
 
-// Whether it is settled that it is not first, or not any more. While it lists, say, it may still be.
+// Whether it is settled that it is not first, or not any more. While it lists, say, it may still
+// be.
 bool IsPlaced(State state) {
   return state == State::kOutside || state == State::kJoining || state == State::kWatching ||
          state == State::kHeld || state == State::kLeaving || state == State::kDone;

@@ -70,8 +70,8 @@ OwnerInfo ThisOwner(const std::string& id);
 std::string ThisOwnersData(machine::Dialect dialect, machine::Mode mode, const std::string& id,
                            std::optional<int64_t> token = std::nullopt);
 
-// The data of a semaphore's contender: its owner's, with the number of permits that it came with, so
-// that who lists the queue knows how many hold.
+// The data of a semaphore's contender: its owner's, with the number of permits that it came with,
+// so that who lists the queue knows how many hold.
 std::string PermitData(std::string owner_data, size_t permits);
 size_t PermitsIn(const std::string& data);  // 0: it says none that there may be
 

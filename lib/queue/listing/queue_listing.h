@@ -36,8 +36,8 @@ void ReadQueue(session::Session& session, const std::string& parent,
 void ReadMembers(session::Session& session, const std::string& parent,
                  call::Done<absl::StatusOr<Nodes>> done);
 
-// ReadQueue behind a committed barrier, so the answer is no older than the question, however far the
-// server lags. Unavailable: the barrier was not confirmed.
+// ReadQueue behind a committed barrier, so the answer is no older than the question, however far
+// the server lags. Unavailable: the barrier was not confirmed.
 void ReadQueueNow(session::Session& session, const std::string& parent,
                   call::Done<absl::StatusOr<Nodes>> done);
 

@@ -134,8 +134,8 @@ Family FamilyOf(Mode mode) {
   return Family::kOurs;
 }
 
-// A holder of kazoo's Semaphore: the hexadecimal digits of a UUID, and no number. Other programs may
-// name nodes so, too, and where no permits are counted they hurt nobody.
+// A holder of kazoo's Semaphore: the hexadecimal digits of a UUID, and no number. Other programs
+// may name nodes so, too, and where no permits are counted they hurt nobody.
 bool IsKazoosPermit(absl::string_view child) {
   return child.size() == kUuidWithout &&
          std::all_of(child.begin(), child.end(), [](unsigned char c) {

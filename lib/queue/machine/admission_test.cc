@@ -200,7 +200,8 @@ TEST(Blind, IsEachRecipeOfCuratorsToNamesThatItDoesNotLookFor) {
               ElementsAre(kCuratorsMutex, kCuratorsWriter, kCuratorsReader, kKazoos, kKazooReader));
 }
 
-// No other library looks for a permit's name; a holder of kazoo's Semaphore counts it, but has none.
+// No other library looks for a permit's name; a holder of kazoo's Semaphore counts it, but has
+// none.
 constexpr char kKazoosPermit[] = "2f9c1d3e5a774c0b9d4e0b6b7f0e9a11";
 
 TEST(Blind, IsEveryLibraryToAPermitAndKazoosSemaphoreToNothingElse) {

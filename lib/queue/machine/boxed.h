@@ -8,8 +8,8 @@
 
 namespace zkrecipes::queue::machine {
 
-// A value that few machines have, so that it costs the others a pointer. Copied, compared and hashed
-// as the value; without one, equal to another without one. Pure.
+// A value that few machines have, so that it costs the others a pointer. Copied, compared and
+// hashed as the value; without one, equal to another without one. Pure.
 template <typename T>
 class Boxed {
  public:

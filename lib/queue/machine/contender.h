@@ -21,13 +21,13 @@
 //   queue once more; from there it goes on as from kListing, or as from kProbing.
 //
 // A semaphore's permit (permits.h): a read of the path's data, which is the number of permits, goes
-// ahead of each listing; where there is none it is written (kNumbering), and listed again. The first
-// waiter watches all that hold; one behind a waiter watches that one's data, too, and once the watch
-// is set lists again unless the data is as it was. A contender that is granted, and followed, sets
-// the data of its own node.
+// ahead of each listing; where there is none it is written (kNumbering), and listed again. The
+// first waiter watches all that hold; one behind a waiter watches that one's data, too, and once
+// the watch is set lists again unless the data is as it was. A contender that is granted, and
+// followed, sets the data of its own node.
 //
-// A group's member waits for nobody: kJoining and kAdopting have no list in flight, and the answer to
-// the create, or the Stat, leads straight to kHeld (or kProving).
+// A group's member waits for nobody: kJoining and kAdopting have no list in flight, and the answer
+// to the create, or the Stat, leads straight to kHeld (or kProving).
 //
 //   any of these -- leave, refused, lease lost, own node gone --> kLeaving (delete until it is
 //                                                                 gone) --> kDone

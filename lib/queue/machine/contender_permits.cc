@@ -15,8 +15,8 @@ namespace zkrecipes::queue::machine {
 
 using zk::Code;
 
-// Those of its own: the number, a watch but for the last, and the word to the next one. False: it is
-// another request's.
+// Those of its own: the number, a watch but for the last, and the word to the next one. False: it
+// is another request's.
 bool Contender::Transition::OnPermitReply(const event::Replied& e) {
   const Permit& permit = *c_.permit_;
   if (e.op == permit.let_know_op) {

@@ -66,17 +66,17 @@ inline constexpr absl::Duration kGather = absl::Milliseconds(20);
 inline constexpr absl::Duration kFirst = absl::Milliseconds(50);
 absl::Duration MostPause(size_t members);
 
-// Follows which members a group has: pure. A look is one request, which sets the watch on the path's
-// children and returns them, and a read of each node that is new, all in one flight. It is told when
-// all is read, so each view is that of one listing. If a node goes before it is read, another look
-// follows before anything is told. After a reconnection a look follows a pause.
+// Follows which members a group has: pure. A look is one request, which sets the watch on the
+// path's children and returns them, and a read of each node that is new, all in one flight. It is
+// told when all is read, so each view is that of one listing. If a node goes before it is read,
+// another look follows before anything is told. After a reconnection a look follows a pause.
 // At most one watch is wanted at a time: on the children or, without the path, on its existence.
 // It tells what each look showed, even if nothing changed: the runner leaves out what the user has
 // been told.
 //
 //  kOutside --Connected--> kLooking ----- nothing new: tell ----> kSettled
 //     ^                     |  ^  |                                ^  |
-//     | Disconnected,       |  |  +--> kReading --all read: tell---+  | fired, and the pause is over
+//     | Disconnected,       |  |  +--> kReading --all read: tell---+  | fired; the pause is over
 //     | Expired             |  |                                      |
 //   (any)                   |  +--------------------------------------+
 //                           |  +------------ fired, and the pause is over --+

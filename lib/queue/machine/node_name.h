@@ -7,7 +7,8 @@
 //   Curator    _c_<guid>-lock-N       _c_<guid>-__READ__N  _c_<guid>-__WRIT__N  _c_<guid>-latch-N
 //   kazoo      <guid>__lock__N        <guid>__rlock__N     <guid>__lock__N      <guid>__lock__N
 //
-// Ours alone are a semaphore's permit, _c_<guid>-permit-N, and a group's member, _c_<guid>-member-N.
+// Ours alone are a semaphore's permit, _c_<guid>-permit-N, and a group's member,
+// _c_<guid>-member-N.
 //
 // N is the sequence suffix that the server appends: "%010d" of a signed 32-bit number.
 //

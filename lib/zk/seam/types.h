@@ -91,8 +91,8 @@ struct GetAcl {
   friend bool operator==(const GetAcl&, const GetAcl&) = default;
 };
 // Names, with a watch on the children: of a leaf it watches for the deletion. That fires the watch,
-// and so does a child that comes or goes; setData does not. On an absent node the request fails with
-// kNoNode and leaves nothing behind.
+// and so does a child that comes or goes; setData does not. On an absent node the request fails
+// with kNoNode and leaves nothing behind.
 struct WatchNode {
   std::string path;
   friend bool operator==(const WatchNode&, const WatchNode&) = default;
