@@ -72,8 +72,14 @@ struct MemberUser : LockUser {
 
 class PartitionsTest : public LockInMemoryTest {
  protected:
+  // A member lives until its locks are gone, or its session is: both need the ensemble.
   ~PartitionsTest() override {
-    for (const auto& member : members_) member->owned.clear();
+    for (const auto& member : members_) {
+      member->owned.clear();
+      member->running.reset();
+      member->host->set_network(Host::Network::kUp);
+    }
+    PassTime(absl::Minutes(1));
   }
   static std::vector<std::string> Names(int count = kCount) {
     std::vector<std::string> names;
