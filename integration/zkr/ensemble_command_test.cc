@@ -31,6 +31,7 @@ using nlohmann::json;
 using testing::Answer;
 using ::testing::HasSubstr;
 using testing::StartTimeOf;
+using testing::StopProcess;
 using testing::TempDir;
 
 constexpr char kZkr[] = ZKRECIPES_BIN_DIR "/zkr";
@@ -162,7 +163,7 @@ TEST_F(EnsembleCommandTest, WithoutAQuorumStatusFails) {
   ASSERT_EQ(pids.size(), 3u);
   ASSERT_GT(std::min(pids[1], pids[2]), 0);
   kill(pids[1], SIGKILL);
-  kill(pids[2], SIGSTOP);  // stop has to end this one too
+  StopProcess(pids[2]);  // `stop` has to end this one too
   const Answer status = Run({"status"});
   EXPECT_EQ(status.status, 69);
   EXPECT_THAT(status.out, HasSubstr("no answer"));

@@ -12,6 +12,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -163,10 +166,7 @@ Program::~Program() {
 }
 
 void Program::Signal(int signal) const {
-  kill(pid_, signal);
-  if (signal != SIGSTOP) return;
-  // Or it has ended before.
-  EXPECT_TRUE(Eventually([this] { return absl::StrContains("TZX", StateOf(pid_)); }));
+  signal == SIGSTOP ? StopProcess(pid_) : (void)kill(pid_, signal);
 }
 
 bool Program::Reap() {
@@ -209,6 +209,20 @@ char StateOf(pid_t pid) {
   const std::string stat = ReadFile("/proc/" + std::to_string(pid) + "/stat");
   const std::size_t name_end = stat.rfind(") ");
   return name_end == std::string::npos ? 'X' : stat[name_end + 2];
+}
+
+// Each thread takes the signal in its turn. Or the process has ended before.
+void StopProcess(pid_t pid) {
+  kill(pid, SIGSTOP);
+  EXPECT_TRUE(Eventually([pid] {
+    std::error_code gone;
+    for (const auto& task :
+         std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", gone)) {
+      const pid_t thread = std::stoi(task.path().filename());
+      if (!absl::StrContains("TZX", StateOf(thread))) return false;
+    }
+    return true;
+  }));
 }
 
 bool IsPending(pid_t pid, int signal) {

@@ -114,6 +114,7 @@ Answer RunToEnd(const std::vector<std::string>& argv);
 
 std::string NameOf(pid_t pid);          // /proc/<pid>/comm
 char StateOf(pid_t pid);                // 'T': stopped; 'X': there is no such process
+void StopProcess(pid_t pid);            // SIGSTOP; returns once that has taken effect
 bool IsPending(pid_t pid, int signal);  // sent to that process, and not taken yet
 pid_t DescendantOf(pid_t root, const std::string& name);  // the first of that name; 0: none
 

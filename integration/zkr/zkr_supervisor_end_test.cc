@@ -186,7 +186,7 @@ TEST_P(Supervised, LeavesNoCgroupBehindThoughZkrAndGuardAreKilled) {
   // Before it has ended the runner, which removes the cgroup, and could not remove it itself. A zkr
   // that runs would continue it.
   program->Signal(SIGSTOP);
-  kill(guard, SIGSTOP);
+  StopProcess(guard);
   program->Signal(SIGKILL);
   kill(guard, SIGKILL);
   EXPECT_TRUE(life_.WaitUntilCut());

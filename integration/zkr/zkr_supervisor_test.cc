@@ -141,7 +141,7 @@ TEST(PidNamespace, OfUnshareDiesThoughZkrGuardAndRunnerAreKilledAtOnce) {
     all.push_back(DescendantOf(program.pid(), name));
     ASSERT_NE(all.back(), 0) << name;
   }
-  for (const pid_t pid : all) kill(pid, SIGSTOP);  // none of them sees another's end
+  for (const pid_t pid : all) StopProcess(pid);  // none of them sees another's end
   for (const pid_t pid : all) kill(pid, SIGKILL);
   EXPECT_TRUE(life.WaitUntilCut());
 }
