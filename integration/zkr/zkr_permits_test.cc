@@ -32,15 +32,17 @@ class ZkrPermitsTest : public ZkrTest {
 
   // Says its name once it runs, and its sequencer to stdout; ends when it is asked to.
   std::unique_ptr<Zkr> StartNamed(const std::string& name, const Words& flags = {},
-                                  const std::string& permits = "3") {
-    return StartLock(Holding("echo $ZKR_SEQUENCER; echo " + name + " >&9; exec sleep 1000"),
-                     testing::Joined({{"--permits", permits, "--session-timeout", "4s"}, flags}));
+                                  const std::string& permits = "3",
+                                  const std::string& timeout = "4s") {
+    return StartLock(
+        Holding("echo $ZKR_SEQUENCER; echo " + name + " >&9; exec sleep 1000"),
+        testing::Joined({{"--permits", permits, "--session-timeout", timeout}, flags}));
   }
   // Three that run at once.
-  std::vector<std::unique_ptr<Zkr>> StartThree() {
+  std::vector<std::unique_ptr<Zkr>> StartThree(const std::string& timeout = "4s") {
     std::vector<std::unique_ptr<Zkr>> all;
     for (const char* name : {"one", "two", "three"}) {
-      all.push_back(StartNamed(name));
+      all.push_back(StartNamed(name, {}, "3", timeout));
       EXPECT_TRUE(life_.WaitFor(name));
     }
     return all;
@@ -169,7 +171,7 @@ TEST_F(ZkrPermitsTest, ALockKeepsAllPermitsBack) {
 }
 
 TEST_F(ZkrPermitsTest, TheDoctorFindsAStoppedHolder) {
-  auto all = StartThree();
+  auto all = StartThree("30s");  // it must look before the session is over
   all[2]->Signal(SIGSTOP);
   EXPECT_THAT(Found(), ::testing::Contains("holder-stopped"));
   const std::vector<std::string> words =
