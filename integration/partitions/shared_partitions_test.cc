@@ -97,6 +97,11 @@ class Service {
     EXPECT_TRUE(started.ok()) << started.status();
     if (started.ok()) running_.emplace(*std::move(started));
   }
+  // Work is told on the executor to end, and uses this object: it is over once Leave has returned.
+  ~Service() {
+    if (!running_.has_value()) return;
+    EXPECT_EQ(Leave(), absl::OkStatus());
+  }
   absl::Status Leave() { return std::move(*std::exchange(running_, std::nullopt)).Leave(); }
   // Has what it should have.
   bool settled() {
