@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "lib/base/random.h"
 #include "lib/queue/acquire/acquisition.h"
 #include "lib/queue/machine/node_name.h"
 #include "lib/session/client/client_options.h"
@@ -16,6 +15,7 @@
 namespace zkrecipes::internal {
 namespace {
 
+using queue::acquire::MayTryAgain;
 using queue::listing::ChildrenWatch;
 using Slots = recipes::machine::PartitionSlot;
 
@@ -32,10 +32,9 @@ constexpr absl::Duration kWatchAgain = absl::Seconds(1);
 // How often a member that is not seen in the group asks why.
 constexpr absl::Duration kMembershipCheck = absl::Seconds(1);
 
-// Errors after which another acquire may succeed by itself.
-bool MayTryAgain(const absl::Status& status) {
-  return absl::IsAborted(status) || absl::IsUnavailable(status) ||
-         absl::IsDeadlineExceeded(status) || absl::IsCancelled(status);
+queue::acquire::TurnPauses PausesOf(const PartitionsOptions& options) {
+  return queue::acquire::TurnPauses(
+      {.first_pause = options.first_pause, .longest_pause = options.longest_pause});
 }
 
 }  // namespace
@@ -97,10 +96,12 @@ PartitionRunner::PartitionRunner(std::shared_ptr<const PartitionsCore> of, Parti
           core_->executor(), [](absl::AnyInvocable<void()> call) { call(); })),
       member_(of_->names.size(), static_cast<size_t>(of_->options.at_once)),
       slots_(of_->names.size()),
-      group_(of_->group()) {
+      group_(of_->group()),
+      join_pauses_(PausesOf(of_->options)) {
   // Here, on the caller's thread: a listener of the user's is asked about each path.
   for (size_t i = 0; i < slots_.size(); ++i) {
     slots_[i].queue = std::make_shared<const PathQueue>(core_, of_->lock(i), of_->options.acquire);
+    slots_[i].pauses = PausesOf(of_->options);
   }
 }
 
@@ -228,9 +229,7 @@ void PartitionRunner::OnJoined(absl::StatusOr<Membership> membership) {
     return MakeHome();
   }
   if (!MayTryAgain(membership.status())) return Fail(membership.status());
-  const absl::Duration limit =
-      base::Doubled(of_->options.first_pause, of_->options.longest_pause, joins_++);
-  After(base::Jittered(limit, core_->reactor()->Random()),
+  After(join_pauses_.After(absl::ZeroDuration(), core_->reactor()->Random()),
         [](PartitionRunner& late) { late.Join(); });
 }
 
@@ -584,13 +583,8 @@ void PartitionRunner::OnReleased(size_t which, const absl::Status& status) {
 
 void PartitionRunner::Rest(size_t which) {
   Slot& slot = slots_[which];
-  const auto limit = [&] {
-    return base::Doubled(of_->options.first_pause, of_->options.longest_pause, slot.rests);
-  };
-  // A turn that lasted as long as a pause may last was a success: the pauses begin anew.
-  if (core_->Now() - slot.rested >= limit()) slot.rests = 0;
-  const absl::Duration pause = base::Jittered(limit(), core_->reactor()->Random());
-  ++slot.rests;
+  const absl::Duration pause =
+      slot.pauses.After(core_->Now() - slot.rested, core_->reactor()->Random());
   slot.rested = core_->Now() + pause;
   After(pause, [which, turn = slot.turn](PartitionRunner& late) {
     if (!late.IsLate(which, turn)) late.CarryOut(late.member_.OnRested(which));

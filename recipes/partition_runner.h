@@ -19,6 +19,7 @@
 
 #include "lib/base/boot_time.h"
 #include "lib/base/mutex.h"
+#include "lib/queue/acquire/work_loop.h"
 #include "lib/queue/call/call.h"
 #include "lib/queue/listing/children_watch.h"
 #include "lib/session/client/client_core.h"
@@ -138,7 +139,7 @@ class PartitionRunner : public std::enable_shared_from_this<PartitionRunner> {
     std::shared_ptr<const PathQueue> queue;
     std::shared_ptr<queue::listing::ChildrenWatch> demand;
     uint64_t demands = 0;  // watches so far: what comes of an earlier one is late
-    int rests = 0;
+    queue::acquire::TurnPauses pauses;
     base::BootTime rested;
   };
 
@@ -202,7 +203,7 @@ class PartitionRunner : public std::enable_shared_from_this<PartitionRunner> {
   bool joining_ = false;
   bool leaving_ = false;
   std::optional<Membership> membership_;
-  int joins_ = 0;               // that were refused
+  queue::acquire::TurnPauses join_pauses_;
   int64_t spell_ = 0;           // the token of its node in the group, as it was seen last
   base::BootTime holds_until_;  // for others that join
   base::BootTime seen_;         // in the group, last
