@@ -713,11 +713,7 @@ TEST_F(GroupTest, KeepsItsPromisesInAnyOrderOfEvents) {
             user.host->set_network(random() % 3 == 0 ? Host::Network::kDown : Host::Network::kUp);
           break;
         default:
-          std::vector<Step> steps;
-          simulation_.ListSteps(steps);
-          const bool advances = !steps.empty() && steps.back().kind == Step::Kind::kAdvance;
-          if (advances && steps.size() > 1 && random() % 20 != 0) steps.pop_back();
-          if (!steps.empty()) simulation_.Run(steps[random() % steps.size()]);
+          RunAnyStep(random);
       }
       // The nodes are what a watcher may be told of at any moment from now on.
       for (size_t i = 0; i < users.size(); ++i) {

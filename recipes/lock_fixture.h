@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -103,6 +104,14 @@ class LockInMemoryTest : public ::testing::Test {
   void PassTime(absl::Duration d) { simulation_.RunUntil(simulation_.now() + d); }
   void Expire(const LockUser& user) {
     EXPECT_TRUE(model().Expire(user.client->session_id(), simulation_.now()));
+  }
+  // One that may be next; time goes on where nothing else can happen, and now and then besides.
+  void RunAnyStep(std::mt19937& random) {
+    std::vector<Step> steps;
+    simulation_.ListSteps(steps);
+    const bool advances = !steps.empty() && steps.back().kind == Step::Kind::kAdvance;
+    if (advances && steps.size() > 1 && random() % 20 != 0) steps.pop_back();
+    if (!steps.empty()) simulation_.Run(steps[random() % steps.size()]);
   }
   // Once quiet: no node and no watch is left.
   void ExpectNothingLeft() {

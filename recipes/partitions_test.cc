@@ -490,11 +490,7 @@ TEST_F(PartitionsTest, KeepTheirPromisesInAnyOrderOfEvents) {
           member.EndWhatIsAsked();
           break;
         default:
-          std::vector<memory::Step> steps;
-          simulation_.ListSteps(steps);
-          const bool advances = !steps.empty() && steps.back().kind == memory::Step::Kind::kAdvance;
-          if (advances && steps.size() > 1 && random() % 20 != 0) steps.pop_back();
-          if (!steps.empty()) simulation_.Run(steps[random() % steps.size()]);
+          RunAnyStep(random);
       }
       Check();
     }
