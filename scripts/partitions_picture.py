@@ -4,8 +4,8 @@
 
 usage: partitions_picture.py TOLD.json [--svg FILE [--title TEXT]] [--check]
 
-TOLD.json is of `zkrecipes-partitions run`. --check: exits 1 if two members owned a partition at once, if one was not owned in
-the end, or if work was interrupted that need not be.
+TOLD.json is of `zkrecipes-partitions run`. --check: exits 1 if two members owned a partition at once, if one had no owner in
+the end or for too long, or if work was interrupted that need not be.
 """
 import json
 import pathlib
@@ -17,6 +17,7 @@ import plot  # noqa: E402
 
 COLORS = {"a": "#0969da", "b": "#d1242f", "c": "#1a7f37", "d": "#bf8700", "e": "#8250df"}
 SECOND = 10**9
+SLOW = 5.75  # seconds after a session's end: 1.5 ticks, an election, and two more
 
 
 class Span:
@@ -24,7 +25,7 @@ class Span:
 
     def __init__(self, member, partition, begun):
         self.member, self.partition, self.begun, self.believed = member, partition, begun, begun
-        self.ended_by = "killed"  # no line says how it ended
+        self.ended_by, self.ended = "killed", None  # no line says how it ended
 
 
 def spans_of(run):
@@ -38,7 +39,7 @@ def spans_of(run):
             elif what in ("work", "asked"):
                 latest[partition].believed = int(at)
             if what in ("asked", "lost"):
-                latest[partition].ended_by = what
+                latest[partition].ended_by, latest[partition].ended = what, int(at)
     return sorted(spans, key=lambda s: (int(s.partition), s.begun))
 
 
@@ -47,22 +48,35 @@ def at_once(spans):
     return [(a, b) for a, b in zip(spans, spans[1:]) if a.partition == b.partition and b.begun < a.believed]
 
 
-def mark(run, word):
-    return next(m["at"] for m in run["marks"] if word in m["text"])
+def stops(run, member, at):
+    """Whether this member was told to stop, last of all that was done to it."""
+    did = [m["text"] for m in run["marks"] if m["at"] <= at and m["text"].startswith((f"{member} ", "all "))]
+    return bool(did) and "stop" in did[-1]
 
 
 def interrupted(run, spans):
-    """How often work of others ended after the first member was killed, until the next event."""
-    killed, joins = mark(run, "b is killed"), mark(run, "e joins")
-    return [s for s in spans if s.ended_by != "killed" and killed < s.believed < joins]
+    """Work that ended though its owner had stayed: what a member has while all are there it keeps while others go and come
+    back. Who has it changes with each newcomer, and is seen when the next thing happens. Its lease may be lost later on, as
+    when a server dies; but not as the next thing is done to another member."""
+    marks = run["marks"]
+    newcomers = [i for i, m in enumerate(marks) if i == 0 or m["text"].endswith("joins")]
+    for first, last in zip(newcomers, newcomers[1:] + [len(marks) - 1]):
+        seen, until = marks[first + 1]["at"], marks[last]["at"]
+        homes = {s.partition: s.member for s in spans if s.begun < seen}  # the latest of each
+        victim, then = marks[first + 1]["text"].split()[0], marks[min(first + 2, last)]["at"]
+        for s in spans:
+            asked = s.ended_by == "asked" and not stops(run, s.member, s.believed)
+            lost = s.ended_by == "lost" and victim not in (s.member, "leader", "the") and s.ended < then
+            if seen < s.believed < until and homes.get(s.partition) == s.member and (asked or lost):
+                yield s
 
 
-def unowned_after(run, spans, word):
-    """How many seconds the partitions of the killed member were without an owner, each."""
-    killed = mark(run, word)
-    lost = [s for s in spans if s.ended_by == "killed" and s.begun < killed]
-    heirs = [min((h.begun for h in spans if h.partition == s.partition and h.begun > s.believed), default=run["until"]) for s in lost]
-    return [(heir - s.believed) / SECOND for s, heir in zip(lost, heirs)]
+def gaps(run, spans):
+    """For each time without an owner: partition, seconds, and seconds since the last thing that happened in it."""
+    for one, heir in zip(spans, spans[1:]):
+        if one.partition == heir.partition and heir.begun > one.believed:
+            event = max([one.believed] + [m["at"] for m in run["marks"] if one.believed < m["at"] < heir.begun])
+            yield one.partition, (heir.begun - one.believed) / SECOND, (heir.begun - event) / SECOND
 
 
 def mistakes(run):
@@ -70,8 +84,13 @@ def mistakes(run):
     for a, b in at_once(spans):
         yield f"partition {a.partition}: {b.member} began {(a.believed - b.begun) / 1e6:.1f} ms before {a.member} had ended"
     for s in interrupted(run, spans):
-        yield f"partition {s.partition}: the work of {s.member} was interrupted when another member was killed"
-    stop = mark(run, "all stop")
+        at = (s.believed - run["marks"][0]["at"]) / SECOND
+        yield f"partition {s.partition}: the work of {s.member} was interrupted at {at:.1f} s, though it had stayed"
+    longest = run["session_timeout"] + SLOW
+    for partition, _, since in gaps(run, spans):
+        if since > longest:
+            yield f"partition {partition}: without an owner for {since:.1f} s in which nothing happened"
+    stop = run["marks"][-1]["at"]
     for partition in map(str, range(run["partitions"])):
         if not any(s.partition == partition and s.begun < stop and s.believed > stop - SECOND for s in spans):
             yield f"partition {partition}: without an owner in the end"
@@ -79,15 +98,18 @@ def mistakes(run):
 
 def summary(run):
     spans = spans_of(run)
-    gaps = unowned_after(run, spans, "b is killed")
-    return (f"{len(spans)} times a partition was gained; two owners at once: {len(at_once(spans))}; "
-            f"interrupted as one member was killed: {len(interrupted(run, spans))}; the {len(gaps)} partitions of that one were "
-            f"without an owner for {min(gaps, default=0):.1f} to {max(gaps, default=0):.1f} s (session timeout {run['session_timeout']} s)")
+    longest = [max(column, default=0) for column in zip(*[g[1:] for g in gaps(run, spans)])] or [0, 0]
+    return (f"seed {run.get('seed')}: {len(spans)} times a partition was gained; two owners at once: {len(at_once(spans))}; interrupted "
+            f"though its member stayed: {len(list(interrupted(run, spans)))}; without an owner for at most {longest[0]:.1f} s, and "
+            f"{longest[1]:.1f} s after the last event (session timeout {run['session_timeout']} s)")
 
 
 def picture(run, title):
     spans, begun = spans_of(run), run["marks"][0]["at"]
-    left, top, high, wide = 40, 104, 15, 860
+    # A long run is wider, and its many events are told in more rows.
+    left, high, wide = 40, 15, round(max(860, (run["until"] - begun) / SECOND * 8))
+    rows = 2 if wide == 860 else 4
+    top = 76 + 14 * rows
     bottom = top + high * run["partitions"]
     scale = wide / ((run["until"] - begun) / SECOND)
     svg = plot.Svg(left + wide + 20, bottom + 34, title)
@@ -108,7 +130,7 @@ def picture(run, title):
     for place, event in enumerate(run["marks"]):
         svg.line(x(event["at"]), top - 6, x(event["at"]), bottom, plot.TEXT)
         before = event is run["marks"][-1]  # there is no room behind it
-        svg.text(x(event["at"]) + (-3 if before else 3), top - (24 if place % 2 else 10), event["text"], size=11,
+        svg.text(x(event["at"]) + (-3 if before else 3), top - 10 - 14 * (place % rows), event["text"], size=11,
                  anchor="end" if before else "start")
     for second in range(0, int((run["until"] - begun) / SECOND) + 1, 10):
         svg.text(left + second * scale, bottom + 18, f"{second} s", size=11, anchor="middle")
