@@ -55,20 +55,18 @@ def stops(run, member, at):
 
 
 def interrupted(run, spans):
-    """Work that ended though its owner had stayed: what a member has while all are there it keeps while others go and come
-    back. Who has it changes with each newcomer, and is seen when the next thing happens. Its lease may be lost later on, as
-    when a server dies; but not as the next thing is done to another member."""
+    """Work that ended though its owner had stayed. What a member has while all are there it keeps while others go and come
+    back: seen at the second mark, true until there is a newcomer. Its lease may be lost later on, as when a server dies; but
+    not as the first thing is done to another member."""
     marks = run["marks"]
-    newcomers = [i for i, m in enumerate(marks) if i == 0 or m["text"].endswith("joins")]
-    for first, last in zip(newcomers, newcomers[1:] + [len(marks) - 1]):
-        seen, until = marks[first + 1]["at"], marks[last]["at"]
-        homes = {s.partition: s.member for s in spans if s.begun < seen}  # the latest of each
-        victim, then = marks[first + 1]["text"].split()[0], marks[min(first + 2, last)]["at"]
-        for s in spans:
-            asked = s.ended_by == "asked" and not stops(run, s.member, s.believed)
-            lost = s.ended_by == "lost" and victim not in (s.member, "leader", "the") and s.ended < then
-            if seen < s.believed < until and homes.get(s.partition) == s.member and (asked or lost):
-                yield s
+    victim, seen, then = marks[1]["text"].split()[0], marks[1]["at"], marks[min(2, len(marks) - 1)]["at"]
+    until = next((m["at"] for m in marks if m["text"].endswith("joins")), marks[-1]["at"])
+    homes = {s.partition: s.member for s in spans if s.begun < seen}  # the latest of each
+    for s in spans:
+        asked = s.ended_by == "asked" and not stops(run, s.member, s.believed)
+        lost = s.ended_by == "lost" and victim not in (s.member, "leader", "the") and s.ended < then
+        if seen < s.believed < until and homes.get(s.partition) == s.member and (asked or lost):
+            yield s
 
 
 def gaps(run, spans):

@@ -47,6 +47,10 @@ class Verdict(unittest.TestCase):
     def test_a_lease_that_is_lost_as_another_member_dies_is_a_mistake(self):
         self.assertIn("interrupted", mistakes(a=["own 1", "work 7", "lost 8", "own 8.1", "asked 30"])[0])
 
+    def test_what_a_member_has_since_a_newcomer_came_may_be_of_one_that_is_away(self):
+        story = marks("0 a, b start", "5 b killed", "14 e joins", "18 c killed", "30 all stop")
+        self.assertEqual(mistakes(story, b=["own 1", "work 5"], a=["own 9", "asked 20"], e=["own 20.1", "asked 30"]), [])
+
     def test_a_partition_that_nobody_takes_for_long_is_a_mistake(self):
         story = marks("0 a, b start", "8 a killed", "30 all stop")
         self.assertEqual(mistakes(story, a=["own 1", "work 8"], b=["own 17", "asked 30"]), [])
