@@ -113,6 +113,11 @@ class LockInMemoryTest : public ::testing::Test {
     if (advances && steps.size() > 1 && random() % 20 != 0) steps.pop_back();
     if (!steps.empty()) simulation_.Run(steps[random() % steps.size()]);
   }
+  void RunFirstStep() {
+    std::vector<Step> steps;
+    simulation_.ListSteps(steps);
+    if (!steps.empty()) simulation_.Run(steps.front());
+  }
   // Once quiet: no node and no watch is left.
   void ExpectNothingLeft() {
     PassTime(absl::Minutes(1));

@@ -2,23 +2,16 @@
 
 #include "zkrecipes/partitions.h"
 
-#include <atomic>
-#include <list>
-#include <set>
-#include <system_error>
-#include <thread>
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 
 #include "lib/base/process.h"
-#include "lib/base/random.h"
-#include "lib/queue/acquire/path_queue.h"
 #include "lib/queue/call/ask.h"
 #include "lib/queue/call/call.h"
-#include "lib/queue/listing/node_data.h"
-#include "lib/zk/seam/path.h"
-#include "recipes/partition_runner.h"
+#include "recipes/partitions/runner.h"
+#include "recipes/partitions/workers.h"
 
 namespace zkrecipes {
 
@@ -28,113 +21,6 @@ using internal::PartitionState;
 using queue::call::Done;
 
 namespace {
-
-absl::Status CheckNames(const std::string& path, const std::vector<std::string>& names) {
-  if (names.empty()) return absl::InvalidArgumentError("partitions: there are none");
-  std::set<std::string> known;
-  for (const std::string& name : names) {
-    absl::Status rule = zk::ValidatePath("a partition's path", path + "/partitions/" + name);
-    if (!rule.ok()) return rule;
-    const auto wrong = [&](const char* what) {
-      return absl::InvalidArgumentError(absl::StrCat("partition ", zk::Quoted(name), ": ", what));
-    };
-    if (name.find('/') != std::string::npos) return wrong("must be one part of a path");
-    if (!known.insert(name).second) return wrong("is named twice");
-  }
-  return absl::OkStatus();
-}
-
-absl::Status CheckOptions(const PartitionsOptions& options) {
-  const auto wrong = [](const auto&... what) {
-    return absl::InvalidArgumentError(absl::StrCat("partitions: ", what...));
-  };
-  constexpr int kMost = recipes::machine::kMostWeight;
-  if (options.weight < 1 || options.weight > kMost) {
-    return wrong("weight ", options.weight, ": must be from 1 to ", kMost);
-  }
-  if (options.at_once < 1) return wrong("at_once ", options.at_once, ": must be 1 or more");
-  const absl::Duration first_wait = options.first_wait;
-  if (first_wait < absl::ZeroDuration() || first_wait == absl::InfiniteDuration()) {
-    return wrong("first wait \"", absl::FormatDuration(first_wait),
-                 "\": must be finite and not negative");
-  }
-  if (absl::Duration(options.drain) < absl::ZeroDuration()) {
-    return wrong("drain \"", absl::FormatDuration(options.drain), "\": must not be negative");
-  }
-  const absl::Duration first = options.first_pause;
-  const absl::Duration longest = options.longest_pause;
-  if (first <= absl::ZeroDuration() || first > longest || longest == absl::InfiniteDuration()) {
-    return wrong("pauses from \"", absl::FormatDuration(first), "\" to \"",
-                 absl::FormatDuration(longest), "\": must be positive, finite and not shrink");
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Check(const std::shared_ptr<Client>& client, const std::string& path,
-                   const std::vector<std::string>& names, const PartitionsOptions& options) {
-  for (const absl::Status& status :
-       {zk::ValidatePath("path", path), CheckNames(path, names), CheckOptions(options),
-        queue::listing::CheckCandidate({.id = options.id, .value = ""}, "member's"),
-        internal::PathQueue::Of(*client, path, options.acquire)->rule}) {
-    if (!status.ok()) return status;
-  }
-  return absl::OkStatus();
-}
-
-PartitionsOptions Complete(const Client& client, PartitionsOptions options) {
-  // Work that looks at its lease must not find it unproven, and return.
-  if (!options.acquire.wait_for_proof.has_value()) options.acquire.wait_for_proof = true;
-  if (options.id.empty()) {
-    // With something of its own: processes of one host name may all have number 1.
-    options.id = absl::StrCat(queue::listing::ThisOwnersData(
-                                  queue::machine::Dialect::kCurator, queue::machine::Mode::kLeader,
-                                  internal::ClientAccess::Core(client)->options().owner_id),
-                              "-", absl::Hex(base::RandomBits(), absl::kZeroPad16));
-  }
-  return options;
-}
-
-// A thread for each partition that is owned. Not thread-safe: its calls never overlap.
-class Workers {
- public:
-  explicit Workers(const PartitionWork& work) : work_(work) {}
-  ~Workers() {
-    for (Worker& worker : workers_) worker.thread.join();
-  }
-
-  // ResourceExhausted: no thread can be started, and the partition is given back.
-  absl::Status Start(OwnedPartition owned) {
-    std::erase_if(workers_, [](Worker& worker) {
-      if (!worker.done) return false;
-      worker.thread.join();
-      return true;
-    });
-    Worker& worker = workers_.emplace_back();
-    try {
-      worker.thread = std::thread([this, &worker, mine = std::move(owned)]() mutable noexcept {
-        {
-          const OwnedPartition partition = std::move(mine);
-          const bool over = partition.end().stop_requested() || partition.lease().end_reason();
-          if (!over) work_(partition.name(), partition.lease(), partition.end());
-        }
-        worker.done = true;
-      });
-    } catch (const std::system_error& error) {
-      workers_.pop_back();
-      return absl::ResourceExhaustedError(
-          absl::StrCat("run: no thread for a partition's work: ", error.what()));
-    }
-    return absl::OkStatus();
-  }
-
- private:
-  struct Worker {
-    std::thread thread;
-    std::atomic<bool> done = false;
-  };
-  const PartitionWork& work_;
-  std::list<Worker> workers_;
-};
 
 queue::call::Start<absl::Status> Over(const std::shared_ptr<PartitionRunner>& runner) {
   return {
@@ -155,33 +41,6 @@ queue::call::Start<absl::Status> Over(const std::shared_ptr<PartitionRunner>& ru
 }
 
 }  // namespace
-
-// ---- what all calls have in common --------------------------------------------------------------
-
-PartitionsCore::PartitionsCore(std::shared_ptr<Client> its_client, std::string at,
-                               std::vector<std::string> of, PartitionsOptions its_options)
-    : client(std::move(its_client)),
-      path(std::move(at)),
-      names(std::move(of)),
-      options(Complete(*client, its_options)),
-      data(recipes::machine::MemberData(names, options.weight)),
-      has_home(!its_options.id.empty()),
-      rule(Check(client, path, names, options)) {}
-
-Group PartitionsCore::group() const {
-  const AcquireOptions& all = options.acquire;
-  return Group(client, path + "/members",
-               {.wait_for_proof = all.wait_for_proof, .acl = all.acl, .listener = all.listener});
-}
-
-recipes::machine::PartitionPlan PartitionsCore::Plan(const GroupView& view, zk::Names homes) const {
-  std::vector<recipes::machine::PresentMember> present;
-  for (const Member& member : view.members) {
-    present.push_back({member.id, member.data, member.since, member.token.value()});
-  }
-  return recipes::machine::Plan(options.id, data, names, present, std::move(homes),
-                                options.first_wait);
-}
 
 // ---- OwnedPartition -----------------------------------------------------------------------------
 
@@ -264,7 +123,7 @@ absl::Status Partitions::Run(std::stop_token stop, const PartitionWork& work) co
   if (absl::Status may = MayStart(*core_); !may.ok()) return may;
   if (absl::Status may = core->CheckMayBlock(); !may.ok()) return may;
   const auto over = std::make_shared<base::OneShot<absl::Status>>();
-  Workers workers(work);
+  internal::Workers workers(work);
   const auto runner =
       PartitionRunner::Begin(core_, {.on_gained = [&](OwnedPartition owned) {
                                const auto its = internal::PartitionMaker::RunnerOf(owned);
@@ -315,7 +174,7 @@ absl::StatusOr<std::vector<Partitions::Assigned>> Partitions::Assignment(
                      });
       });
   if (!away.ok()) return away.status();
-  const recipes::machine::PartitionPlan plan = core_->Plan(*view, *away);
+  const recipes::machine::PartitionPlan plan = core_->Plan(PartitionsCore::PresentIn(*view), *away);
   std::vector<Assigned> all;
   for (size_t i = 0; i < core_->names.size(); ++i) {
     const size_t owner = plan.assigned[i];

@@ -185,7 +185,8 @@ class Partitions {
     // another thread runs one.
     ~Running();
     // Drains, asks what is left to end, and waits until every OwnedPartition is destroyed and every
-    // node is gone; blocks. OK, DeadlineExceeded and Cancelled as Lease::Release; otherwise what
+    // lock is gone, and the membership; a place in a queue may still be given up in the background.
+    // Blocks. OK, DeadlineExceeded and Cancelled as Lease::Release; otherwise what
     // has ended it before (status).
     absl::Status Leave(const WaitOptions& wait = {}) &&;
     // OK while it runs; then why it was refused for good: as Run.
@@ -202,7 +203,7 @@ class Partitions {
   absl::StatusOr<Running> Start(PartitionEvents events) const;
 
   // Which of the names each member would have, by the members of now; in the order of the names.
-  // Blocks for three round trips. Errors: those of Group::Members.
+  // Blocks for three round trips. Errors: those of Group::Members, for the homes as well.
   struct Assigned {
     std::string name;
     std::string member;  // its id; empty if there is none

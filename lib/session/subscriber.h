@@ -48,9 +48,10 @@ class Subscriber : public std::enable_shared_from_this<Subscriber<News>> {
 
   // After this the callback is not running, except on this thread, and will not run again.
   void End() {
+    std::deque<News> untold;  // may be more than values: destroyed without the lock
     base::MutexLock lock(mutex_);
     ended_ = true;
-    pending_.clear();
+    untold.swap(pending_);
     while (running_on_ != std::thread::id() && running_on_ != std::this_thread::get_id()) {
       idle_.Wait(mutex_);
     }

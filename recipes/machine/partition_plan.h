@@ -21,6 +21,7 @@ struct PresentMember {
   std::string data;
   absl::Time since;   // by the servers' clock
   int64_t token = 0;  // of its node
+  friend bool operator==(const PresentMember&, const PresentMember&) = default;
 };
 
 // The data of a member, and the name of its home: of the function that assigns, of the list of

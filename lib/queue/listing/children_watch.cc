@@ -56,6 +56,13 @@ void ChildrenWatch::Stop() {
   std::exchange(session_, nullptr)->Part(this);
 }
 
+bool ChildrenWatch::Hurry() {
+  if (session_ == nullptr || !asking_) return false;
+  // While no watch stands it gathers, or pauses after an error.
+  if (watcher_ == 0 && session_->connected()) Look(zk::WatchKind::kNode);
+  return true;
+}
+
 void ChildrenWatch::OnConnected() {
   retry_pauses_.Reset();
   // What was asked before has been lost with the connection, and the watch perhaps never set. One

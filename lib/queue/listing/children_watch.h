@@ -35,6 +35,8 @@ class ChildrenWatch : public session::SessionListener,
                                               const std::string& path, absl::Duration gather,
                                               Seen seen);
   void Stop();
+  // Looks at once at a change that it gathers. True: a listing is to come.
+  bool Hurry();
 
   void OnConnected() override;
   void OnDisconnected() override {}  // the watch stays
