@@ -19,6 +19,7 @@ constexpr uint32_t kFastest = 1100;
 // Of 1000 moves, how many make trouble in each Weather, and how many are users'.
 constexpr uint32_t kTrouble[] = {0, 40, 60, 50, 120, 80, 100};
 constexpr uint32_t kUsers = 60;
+constexpr uint32_t kMembers = 150;  // of partitions
 
 bool IsSlow(MoveKind kind) { return kind == kCloseDue || kind == kAdvance; }
 
@@ -32,6 +33,9 @@ class Chooser {
       troubles_.insert(troubles_.end(), row.weights[static_cast<size_t>(weather)], row.kind);
     }
     if (weather == Weather::kEdge) ChooseBeginning();
+    for (uint32_t i = 0; i < world_.CountOf(Who::kMember); ++i) {
+      if (Chance(800)) planned_.push_back({kMember, i});
+    }
   }
 
   // nullopt: no move, this time.
@@ -42,8 +46,9 @@ class Chooser {
       return move;
     }
     if (Chance(kTrouble[static_cast<size_t>(weather_)])) return TroubleMove();
-    if (Chance(kUsers)) return UsersMove();
-    if (world_.everyday() && Chance(350)) return Move{kGoOn, 0, AnyWhile()};
+    if (Chance(world_.shards() != nullptr ? kMembers : kUsers)) return UsersMove();
+    const bool goes_on = world_.everyday() || world_.shards() != nullptr;
+    if (goes_on && Chance(350)) return Move{kGoOn, 0, AnyWhile()};
     ordinary_.clear();
     world_.ListOrdinary(ordinary_);
     if (ordinary_.empty()) return UsersMove();
@@ -84,8 +89,7 @@ class Chooser {
 
   // Of the session timeout, in milliseconds.
   uint32_t Share(double share) {
-    return static_cast<uint32_t>(
-        absl::ToInt64Milliseconds(world_.everyday()->session_timeout() * share));
+    return static_cast<uint32_t>(absl::ToInt64Milliseconds(world_.session_timeout() * share));
   }
 
   uint32_t AnyWhile() { return 1 + Below(Share(Chance(300) ? 1 : 0.2)); }
@@ -130,6 +134,7 @@ class Chooser {
 
   std::optional<Move> UsersMove() {
     if (world_.misbehaves() && Chance(200)) return AnyMisdeed();
+    if (world_.shards() != nullptr) return MembersMove();
     const uint32_t slot = Below(world_.CountOf(Who::kSlot));
     if (world_.Can({kGoUpOrDown, slot}) && Chance(400)) return Move{kGoUpOrDown, slot};
     if (world_.elects() && Chance(200)) {
@@ -154,6 +159,16 @@ class Chooser {
     const uint32_t how = Below(8);
     if (how == 0) return Move{kTry, slot};
     return Move{how == 1 ? kAcquireBriefly : kAcquire, slot};
+  }
+
+  // Members mostly stay, and mostly end what they are asked to.
+  std::optional<Move> MembersMove() {
+    if (Chance(100)) return Move{kObserve, Below(world_.CountOf(Who::kClient))};
+    const uint32_t slot = Below(world_.CountOf(Who::kMember));
+    if (world_.Can({kEndAsked, slot}) && Chance(800)) return Move{kEndAsked, slot};
+    if (Chance(100)) return Move{kEndWork, slot, Below(world_.shards()->Works(slot, false))};
+    const bool goes = !world_.shards()->IsMember(slot) || Chance(150);
+    return goes ? std::optional(Move{kMember, slot}) : std::nullopt;
   }
 
   // A fork takes as long as many moves, so it is rare.

@@ -15,11 +15,22 @@ namespace zkrecipes::schedules {
 
 using testing::memory::ConnectionId;
 
-template <typename Reader>
-std::shared_ptr<Reader> LockWorld::NewReader() {
+namespace {
+
+// Where operators and other tenants intervene.
+const char* PathFor(const LockWorldOptions& options) {
+  if (options.partitions == 0) return kLockPath;
+  const bool group = options.weather != Weather::kHostile && options.seed % 2 == 0;
+  return group ? Shards::kGroupPath : Shards::kFirstLock;
+}
+
+}  // namespace
+
+template <typename Reader, typename... Options>
+std::shared_ptr<Reader> LockWorld::NewReader(const Options&... options) {
   return std::make_shared<Reader>(
       model(), history_, [this] { Follow(); },
-      [this](const std::string& rule, const std::string& what) { Break(rule, what); });
+      [this](const std::string& rule, const std::string& what) { Break(rule, what); }, options...);
 }
 
 LockWorld::LockWorld(const LockWorldOptions& options)
@@ -29,12 +40,19 @@ LockWorld::LockWorld(const LockWorldOptions& options)
                    .old_addresses_drop = options.seed % 2 == 1,
                    .traits = options.servers},
                   options.seed),
-      history_(kLockPath, static_cast<size_t>(options.permits)),
-      slots_(static_cast<size_t>(options.slots)),
-      tenant_(model()),
+      history_(PathFor(options), static_cast<size_t>(options.permits)),
+      slots_(options.partitions > 0 ? 0 : static_cast<size_t>(options.slots)),
+      tenant_(model(), PathFor(options)),
       election_(options.election ? NewReader<Election>() : nullptr),
-      register_(options.writes ? NewReader<Register>() : nullptr) {
+      register_(options.writes ? NewReader<Register>() : nullptr),
+      shards_(options.partitions > 0 ? NewReader<Shards>(Shards::Options{
+                                           static_cast<size_t>(options.partitions),
+                                           static_cast<size_t>(options.slots), options.seed})
+                                     : nullptr) {
   if (elects()) election_->AfterEachCallback([this](const auto& core) { EndCallback(core); });
+  if (shards() != nullptr) {
+    shards_->AfterEachCallback([this](const auto& core) { EndCallback(core); });
+  }
   if (writes()) register_->Create(now());
   for (int i = 0; i < options.processes; ++i) current_.push_back(OpenClient());
   if (options.weather == Weather::kEveryday) {
@@ -70,6 +88,8 @@ size_t LockWorld::CountOf(Who who) {
       return static_cast<size_t>(servers());
     case Who::kSlot:
       return slots_.size();
+    case Who::kMember:
+      return shards_ == nullptr ? 0 : shards_->slots();
     case Who::kNone:
       break;
   }
@@ -137,6 +157,7 @@ void LockWorld::Check() {
   }
   if (delays()) CheckOneBelieves();
   if (options_.permits > 0) CheckPermits();
+  if (shards_ != nullptr) shards_->Check();
   if (everyday()) CheckIsAvailable();
 }
 
@@ -154,12 +175,16 @@ void LockWorld::CheckIsAvailable() {
     bid->excused = !everyday_->HasSettled(bid->granted);
     if (!bid->excused) Break("lost a lease", bid->lease->node());
   }
+  if (shards_ == nullptr) return;
+  shards_->CheckNothingIsLost(
+      [this](base::BootTime granted) { return everyday_->HasSettled(granted); });
 }
 
 void LockWorld::Follow() {
   history_.Follow(model(), now());
   if (elects()) election_->Follow();
   if (writes()) register_->Follow();
+  if (shards_ != nullptr) shards_->Follow(now());
 }
 
 // A lease with a lock delay may outlive its node: it rests on the delay that the next holder waits.
@@ -262,6 +287,7 @@ std::string LockWorld::Describe() {
     absl::StrAppend(&text, " #", path.substr(path.size() - 3), " of ",
                     DescribeSession(history_.OwnerOf(czxid)));
   }
+  if (shards_ != nullptr) text += shards_->Describe();
   for (size_t i = 0; i < slots_.size(); ++i) {
     if (slots_[i] == nullptr) continue;
     const bool holds = slots_[i]->lease.has_value();

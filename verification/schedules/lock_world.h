@@ -21,6 +21,7 @@
 #include "verification/schedules/move.h"
 #include "verification/schedules/queue_history.h"
 #include "verification/schedules/register.h"
+#include "verification/schedules/shards.h"
 #include "verification/schedules/tenant.h"
 #include "zkrecipes/lock.h"
 
@@ -79,6 +80,7 @@ struct LockWorldOptions {
   std::vector<queue::machine::Mode> modes = {};      // of the slots; empty: all are exclusive
   absl::Duration lock_delay = absl::ZeroDuration();  // of all leases
   int permits = 0;                                   // of a semaphore; 0: it is none
+  int partitions = 0;                                // that the slots share; 0: they want a lock
   bool election = false;                             // leaders instead of locks
   bool writes = false;                               // holders write to a register
   bool misbehaves = false;                           // user code does (Misdeed)
@@ -132,7 +134,9 @@ class LockWorld {
   const Everyday* everyday() const { return everyday_.get(); }  // null: another weather
   bool writes() const { return register_ != nullptr; }
   bool misbehaves() const { return options_.misbehaves; }
-  int grants() const { return grants_; }
+  const Shards* shards() const { return shards_.get(); }  // null: no partitions
+  absl::Duration session_timeout() const { return options_.session_timeout; }
+  int grants() const { return grants_ + (shards_ != nullptr ? shards_->gained() : 0); }
   // Each slot's lease or wait, for a story.
   std::string Describe();
 
@@ -143,6 +147,7 @@ class LockWorld {
     zk::SessionId session = 0;                      // its first
     std::optional<Misdeed> misdeed = std::nullopt;  // of its next callback
     bool died = false;
+    std::shared_ptr<Client> client = nullptr;  // for partitions
   };
 
   static constexpr MoveRow Daily(MoveKind kind, const char* name, const char* story, Who who,
@@ -153,8 +158,8 @@ class LockWorld {
   base::BootTime now() const { return simulation_.now(); }
   int servers() { return model().servers(); }
   void Break(const std::string& rule, const std::string& what);
-  template <typename Reader>
-  std::shared_ptr<Reader> NewReader();  // an Election or a Register
+  template <typename Reader, typename... Options>  // an Election, a Register or Shards
+  std::shared_ptr<Reader> NewReader(const Options&... options);
 
   // Moves that happen by themselves, and the checks after each move (lock_world.cc).
   void Check();
@@ -178,6 +183,7 @@ class LockWorld {
   void Proclaim(size_t slot);
   void Write(size_t slot);
   std::shared_ptr<Bid> NewBid(size_t slot);
+  void JoinOrLeave(size_t slot);
   void Start(size_t slot, const std::shared_ptr<Bid>& bid);
   std::vector<std::shared_ptr<Bid>> Live() const;  // that wait or hold
   bool MeetsOthers(const Bid& bid);
@@ -215,6 +221,9 @@ class LockWorld {
   void AwaitQuiet();
   void MendEverything();
   void LetEachHaveATurn();
+  void ShareInCalm();
+  void EndAskedUntil(base::BootTime when);
+  bool AwaitShares();
   void CheckWasTold(const Bid& bid);
   void CheckWatches();
   void CheckNodesAreWanted();
@@ -238,6 +247,7 @@ class LockWorld {
   Tenant tenant_;
   const std::shared_ptr<Election> election_;  // null: locks
   const std::shared_ptr<Register> register_;  // null: nobody writes
+  const std::shared_ptr<Shards> shards_;      // null: no partitions
   std::unique_ptr<Everyday> everyday_;        // null: another weather
 };
 

@@ -14,6 +14,8 @@ namespace zkrecipes::schedules {
 using testing::memory::ConnectionId;
 using testing::memory::Host;
 
+// How long the members of a group remember one that is away (docs/partitions.md).
+constexpr absl::Duration kRemembered = absl::Minutes(10);
 // docs/lease.md assumes this for the sessions of a LockWorld, but for those with a lock delay.
 constexpr absl::Duration kLongestPingGap = absl::Milliseconds(1100);
 
@@ -86,7 +88,7 @@ void LockWorld::EndQuietly() {
   if (everyday()) AwaitQuiet();
   MendEverything();
   LetThrow([this] {
-    LetEachHaveATurn();
+    shards_ != nullptr ? ShareInCalm() : LetEachHaveATurn();
     if (!broken_.has_value()) CheckNothingIsLeft();
     if (!broken_.has_value()) CloseEverything();
   });
@@ -111,8 +113,9 @@ void LockWorld::MendEverything() {
     model().Stall(i, false, false, now());
   }
   tenant_.Leave(now());
-  for (const Process& process : processes_) {
+  for (Process& process : processes_) {
     if (process.died) continue;
+    if (shards_ != nullptr) process.misdeed.reset();
     process.host->set_paused(false);
     process.host->set_network(Host::Network::kUp);
     process.host->set_only_server(std::nullopt);
@@ -141,6 +144,51 @@ void LockWorld::LetEachHaveATurn() {
     if (std::ranges::count(slots_, nullptr) == std::ssize(slots_)) return;
   }
   Break("never answered", Describe());
+}
+
+// Work ends when it is asked to.
+void LockWorld::EndAskedUntil(base::BootTime when) {
+  while (now() < when && !broken_.has_value()) {
+    RunUntil(std::min(when, now() + options_.session_timeout / 16));
+    for (size_t i = 0; i < shards_->slots(); ++i) shards_->EndAsked(i);
+  }
+}
+
+// Sessions of the dead have to expire, clients to connect, and pauses to end.
+bool LockWorld::AwaitShares() {
+  EndAskedUntil(now() + 2 * options_.session_timeout);
+  const base::BootTime latest = now() + 2 * options_.session_timeout + absl::Seconds(30);
+  while (shards_->WhyUnsettled().has_value() && now() < latest && !broken_.has_value()) {
+    EndAskedUntil(now() + options_.session_timeout / 4);
+  }
+  if (const auto why = shards_->WhyUnsettled()) {
+    Break("not shared once it is calm", absl::StrCat(*why, Describe()));
+  }
+  shards_->CheckWatchers();
+  return !broken_.has_value();
+}
+
+// Nothing moves as long as nobody comes or goes; then one does, and only what must moves.
+void LockWorld::ShareInCalm() {
+  const auto is_member = [this](size_t slot) { return shards_->IsMember(slot); };
+  EndAskedUntil(now() + options_.session_timeout);  // who was refused is told
+  if (!is_member(0)) JoinOrLeave(0);
+  if (!AwaitShares()) return;
+  const Shards::Owners before = shards_->FindOwners();
+  EndAskedUntil(now() + 2 * options_.session_timeout);
+  if (shards_->FindOwners() != before) Break("moved in a calm", Describe());
+  size_t changes = 1;
+  while (is_member(changes) && changes + 1 < shards_->slots()) ++changes;
+  JoinOrLeave(changes);
+  if (!AwaitShares()) return;
+  // Later the group forgets who is away, and more may move.
+  if (now() < base::BootTime() + kRemembered) shards_->CheckKept(before);
+  for (size_t i = 0; i < shards_->slots(); ++i) {
+    if (is_member(i)) JoinOrLeave(i);
+  }
+  EndAskedUntil(now() + options_.session_timeout);
+  shards_->CheckWatchers();
+  shards_->StopWatching();
 }
 
 void LockWorld::CheckWasTold(const Bid& bid) {
@@ -192,6 +240,7 @@ void LockWorld::CheckNothingIsLeft() {
     RunUntil(now() + absl::Seconds(1));
   }
   if (writes()) register_->CheckWrites();
+  if (shards_ != nullptr) shards_->CheckNothingIsLeft();
   for (const auto& [czxid, path] : history_.nodes()) Break("node left behind", path);
   const size_t watches = model().watches();
   if (watches > 0) Break("watch left behind", absl::StrCat(watches, " watches"));

@@ -28,6 +28,7 @@ size_t LockWorld::OpenClient() {
       host, {.session_timeout = options_.session_timeout, .lease = options_.lease});
   core->Start([](const absl::Status&) {});
   processes_.push_back({host, core});
+  if (shards_ != nullptr) processes_.back().client = internal::ClientAccess::Wrap(core);
   return processes_.size() - 1;
 }
 
@@ -51,6 +52,11 @@ std::shared_ptr<Bid> LockWorld::NewBid(size_t slot) {
   }
   bids_.push_back(bid);
   return bid;
+}
+
+void LockWorld::JoinOrLeave(size_t slot) {
+  const Process& process = processes_[current_[slot % current_.size()]];
+  shards_->JoinOrLeave(slot, process.client, Listening(process.core));
 }
 
 void LockWorld::Begin(size_t slot, MoveKind kind) {
@@ -256,6 +262,7 @@ void LockWorld::CloseClient(uint32_t client) {
   }
   if (elects()) election_->NoteClose(core);
   if (writes()) register_->NoteClose(core);
+  if (shards_ != nullptr) shards_->NoteClose(core);
   core->Close(std::make_shared<base::OneShot<absl::Status>>());
   current_[client] = OpenClient();
 }

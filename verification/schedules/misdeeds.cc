@@ -104,6 +104,7 @@ void LockWorld::DestroyAll(const Core& core) {
     std::exchange(bid, nullptr)->Release();
   }
   if (elects()) election_->Stop(core);
+  if (shards_ != nullptr) shards_->DestroyAll(core);
 }
 
 // ---- forks --------------------------------------------------------------------------------------
@@ -156,6 +157,7 @@ int LockWorld::UseAllInAChild() {
     }
   }
   if (elects()) election_->StopObserving();
+  if (shards_ != nullptr && !shards_->IsInertInAChild()) return kNotRefused;
   return open != 0 ? kNotRefused : to_do() != before ? kSent : kRight;
 }
 
@@ -198,6 +200,7 @@ void LockWorld::Die(uint32_t client) {
     election_->NoteClose(core);
   }
   if (writes()) register_->NoteClose(core);
+  if (shards_ != nullptr) shards_->NoteDeath(core);
   process.host->Mute();
   process.host->set_paused(true);
   process.host->BreakConnections();

@@ -49,6 +49,9 @@ enum class MoveKind : uint8_t {
   kAbandon,
   kWrite,
   kGiveUpWrite,
+  kMember,
+  kEndAsked,
+  kEndWork,
   kCloseClient,
   kMisbehave,
   kFork,
@@ -117,7 +120,8 @@ enum class Who {
   kClient,   // processes, each as its latest client
   kOrphan,   // connections that no client has any more
   kServer,
-  kSlot,  // one bid for the lock at a time
+  kSlot,    // one bid for the lock at a time
+  kMember,  // one member that shares partitions at a time
 };
 
 // A line of the table in moves.cc.

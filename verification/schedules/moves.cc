@@ -105,8 +105,12 @@ const MoveRow LockWorld::kMoves[] = {
      [](auto& w, Move m) { w.GoUpOrDown(m.who); },
      [](auto& w, Move m) { return w.GoingOn(m.who).has_value(); }},
     {kObserve, "observe", "process # begins to observe, or stops", Who::kClient,
-     [](auto& w, Move m) { w.election_->ObserveOrStop(w.processes_[w.current_[m.who]].core); },
-     [](auto& w, Move) { return w.elects(); }},
+     [](auto& w, Move m) {
+       const Process& process = w.processes_[w.current_[m.who]];
+       w.elects() ? w.election_->ObserveOrStop(process.core)
+                  : w.shards_->WatchOrStop(process.client);
+     },
+     [](auto& w, Move) { return w.elects() || w.shards() != nullptr; }},
     {kProclaim, "proclaim", "slot # proclaims another value", Who::kSlot,
      [](auto& w, Move m) { w.Proclaim(m.who); },
      [](auto& w, Move m) { return w.elects() && w.Holds(m.who) && w.slots_[m.who]->believes(); }},
@@ -123,6 +127,14 @@ const MoveRow LockWorld::kMoves[] = {
      [](auto& w, Move m) {
        return w.writes() && w.Holds(m.who) && w.register_->Writes(w.slots_[m.who]->node);
      }},
+    {kMember, "member", "slot # becomes a member, or leaves", Who::kMember,
+     [](auto& w, Move m) { w.JoinOrLeave(m.who); }, nullptr},
+    {kEndAsked, "end_asked", "slot # ends the work that is to end", Who::kMember,
+     [](auto& w, Move m) { w.shards_->EndAsked(m.who); },
+     [](auto& w, Move m) { return w.shards_->Works(m.who, true) > 0; }},
+    {kEndWork, "end_work", "slot # ends its work %, whether or not that is to end", Who::kMember,
+     [](auto& w, Move m) { w.shards_->EndWork(m.who, m.which); },
+     [](auto& w, Move m) { return m.which < w.shards_->Works(m.who, false); }},
     {kCloseClient, "close_client", "process # closes its client and opens another one",
      Who::kClient, [](auto& w, Move m) { w.CloseClient(m.who); }, nullptr, In(0, 1, 0, 0)},
     {kMisbehave, "misbehave",

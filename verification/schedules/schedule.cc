@@ -42,6 +42,17 @@ void BeEveryday(LockWorldOptions& options, int timeout) {
   options.servers.throttled_of = options.servers.shed_of = 0;
 }
 
+// Partitions instead of what it would be about.
+void BeShared(LockWorldOptions& options, int more) {
+  options.partitions = 3 + more;
+  options.slots = std::max(options.slots, 2);
+  options.modes.clear();
+  options.permits = 0;
+  options.lock_delay = absl::ZeroDuration();
+  options.election = options.writes = false;
+  options.next_sequence = 0;
+}
+
 }  // namespace
 
 LockWorldOptions OptionsFor(uint64_t seed, Weather weather, const LeaseOptions& lease) {
@@ -82,6 +93,7 @@ LockWorldOptions OptionsFor(uint64_t seed, Weather weather, const LeaseOptions& 
   if (seed / kWeatherNames.size() % 2 == 1) options.lease.pace = LeaseOptions::Pace::kSparse;
   options.lease.wait_for_proof = seed / kWeatherNames.size() / 2 % 2 == 1;
   if (weather == Weather::kEveryday) BeEveryday(options, below(3));
+  if (below(8) == 0) BeShared(options, below(4));
   return options;
 }
 

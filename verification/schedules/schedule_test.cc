@@ -43,6 +43,17 @@ TEST(Schedules, RunsTheSameScheduleFromTheSameSeed) {
   }
 }
 
+// Beyond what leases assume: a clock that runs at a third of the ensemble's rate.
+TEST(Schedules, JudgesWhoBelievesAPartitionThatIsAnothers) {
+  const auto moves =
+      ParseMoves("member:0 member:1 go_on:0:5000 rate:0:333 network:0:3 go_on:0:1000 go_on:0:6000");
+  const Schedule schedule =
+      Replay({.processes = 2, .slots = 2, .partitions = 4, .lease = {}}, *moves);
+  ASSERT_TRUE(schedule.broken.has_value());
+  EXPECT_EQ(schedule.broken->rule, "believed too long");
+  EXPECT_EQ(schedule.grants, 4);
+}
+
 TEST(Moves, StandInTheTableInTheirOrder) {
   for (size_t i = 0; i < kMoveKinds; ++i) {
     EXPECT_EQ(static_cast<size_t>(LockWorld::kMoves[i].kind), i) << LockWorld::kMoves[i].name;

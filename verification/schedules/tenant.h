@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "lib/base/boot_time.h"
 #include "testing/memory/model_ensemble.h"
@@ -16,7 +17,7 @@ namespace zkrecipes::schedules {
 // The lock, or the election, that a LockWorld is about.
 inline constexpr char kLockPath[] = "/q";
 
-// Another user of the ensemble with all rights below the lock's path and below the root: what it
+// Another user of the ensemble with all rights below a lock's path and below the root: what it
 // can do to the library without touching the record of a lock delay. What it creates is in a list
 // (tenant.cc): nodes that are no contenders but look like them, some that count as contenders, and
 // nodes outside the queue where a client might not expect any.
@@ -24,7 +25,8 @@ class Tenant {
  public:
   static const size_t kNodes;  // in its list
 
-  explicit Tenant(testing::memory::ModelEnsemble& model) : model_(model) {}
+  Tenant(testing::memory::ModelEnsemble& model, std::string path)
+      : model_(model), path_(std::move(path)) {}
 
   void Create(size_t which, base::BootTime now);
   void Delete(size_t which, base::BootTime now);
@@ -39,7 +41,10 @@ class Tenant {
   bool has_denied() const { return !denied_.empty(); }
 
  private:
+  std::string Listed(size_t which) const;
+
   testing::memory::ModelEnsemble& model_;
+  const std::string path_;
   std::set<std::string> denied_;  // paths with an ACL of its making, now or earlier
   size_t crowd_ = 0;
 };
