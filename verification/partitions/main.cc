@@ -19,6 +19,7 @@
 #include "lib/base/boot_time.h"
 #include "testing/local/work_directory.h"
 #include "verification/partitions/member.h"
+#include "verification/partitions/rolling.h"
 #include "verification/partitions/service.h"
 #include "verification/partitions/story.h"
 #include "zkrecipes/testing/local_ensemble.h"
@@ -69,6 +70,13 @@ int Run(const std::string& out, std::vector<std::string> program, Length length)
   return (std::ofstream(out) << played->dump() << std::endl).good() ? 0 : 2;
 }
 
+int RunRolling(Fleet fleet) {
+  fleet.member_by_member = fleet.program.empty();
+  const absl::StatusOr<bool> twice = Roll(fleet);
+  if (!twice.ok()) return std::cerr << "zkrecipes-partitions: " << twice.status() << "\n", 2;
+  return *twice ? 0 : 1;
+}
+
 int Main(int argc, char** argv) {
   CLI::App app("A service's partitions on real servers, while its members come and go.");
   app.require_subcommand(1);
@@ -86,8 +94,24 @@ int Main(int argc, char** argv) {
   member->add_option("id", id)->required();
   member->add_option("servers", servers)->required();
   member->add_option("timeout", timeout, "of the session, in seconds");
+  Fleet fleet;
+  CLI::App* const rolling = app.add_subcommand("rolling", "a fleet starts, and is restarted");
+  rolling->add_option("--partitions", fleet.partitions, "a multiple of the members' number");
+  rolling->add_option("--processes", fleet.processes);
+  rolling->add_option("--each", fleet.each, "members of a process");
+  rolling->add_option("--restarts", fleet.restarts, "of processes");
+  rolling->add_option("--member", fleet.program, "another program for processes");
+  CLI::App* const members = app.add_subcommand("members", "one process of a fleet, until SIGTERM");
+  members->add_option("id", id)->required();
+  members->add_option("servers", servers)->required();
+  members->add_option("timeout", timeout, "of the session, in seconds");
+  members->add_option("each", fleet.each);
+  members->add_option("partitions", fleet.partitions);
   CLI11_PARSE(app, argc, argv);
-  return run->parsed() ? Run(out, program, length) : RunMember(id, servers, timeout);
+  if (run->parsed()) return Run(out, program, length);
+  if (rolling->parsed()) return RunRolling(fleet);
+  if (member->parsed()) return RunMember(id, servers, timeout);
+  return RunMembers(id, servers, timeout, fleet.each, fleet.partitions);
 }
 
 }  // namespace

@@ -19,6 +19,12 @@ inline constexpr int kPartitions = 16;
 // Returns an exit status.
 int RunMember(const std::string& id, const std::string& servers, double session_timeout);
 
+// `each` members until SIGTERM, `process`-0 and so on, each with a client of its own. They tell, of
+// the above, own and gave, with the member's name at the end of the line. At each SIGUSR1 another
+// one stops, tells `left NANOSECONDS - MEMBER`, and starts again.
+int RunMembers(const std::string& process, const std::string& servers, double session_timeout,
+               int each, int partitions);
+
 }  // namespace zkrecipes::verification
 
 #endif  // ZKRECIPES_VERIFICATION_PARTITIONS_MEMBER_H_
