@@ -6,6 +6,9 @@
 #include <map>
 #include <utility>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
 #include "lib/base/process.h"
 #include "lib/queue/acquire/acquisition.h"
 #include "lib/queue/acquire/membership_state.h"
@@ -102,6 +105,14 @@ absl::StatusOr<Candidacy> Of(const Queue& queue, const MemberOptions& member) {
                    .data = queue::listing::CandidateData(said.id, said.value)};
 }
 
+// The queue calls it an acquire.
+absl::Status OfJoin(const absl::Status& status) {
+  const absl::string_view message = status.message();
+  constexpr absl::string_view kAcquire = "acquire";
+  if (!absl::StartsWith(message, kAcquire)) return status;
+  return absl::Status(status.code(), absl::StrCat("join", message.substr(kAcquire.size())));
+}
+
 // Of the acquire's answer a membership is made. One that nobody takes leaves.
 queue::call::Start<Joined> Joining(const Queue& queue, absl::StatusOr<Candidacy> candidacy) {
   return {queue->core,
@@ -110,13 +121,14 @@ queue::call::Start<Joined> Joining(const Queue& queue, absl::StatusOr<Candidacy>
             // Shared, so that it is given back if nothing was asked.
             const auto joined = std::make_shared<Done<Joined>>(std::move(done));
             Done<Answer> granted = [queue, candidacy, joined](Answer lease) {
-              if (!lease.ok()) return std::move(*joined)(lease.status());
+              if (!lease.ok()) return std::move(*joined)(OfJoin(lease.status()));
               std::move (*joined)(internal::MembershipMaker::Make(
                   MembershipState::Of(queue, *candidacy, *std::move(lease))));
             };
             auto call = queue::acquire::Enter(queue, candidacy).begin(wait, granted);
-            if (!call.ok()) done = std::move(*joined);
-            return call;
+            if (call.ok()) return call;
+            done = std::move(*joined);
+            return OfJoin(call.status());
           }};
 }
 
@@ -197,7 +209,7 @@ const std::string& Membership::id() const {
 absl::Status Membership::status() const {
   if (state_ == nullptr) return absl::OkStatus();
   if (!Lives(state_)) return state_->core().CheckMayBlock();
-  return state_->end().value_or(absl::OkStatus());
+  return OfJoin(state_->end().value_or(absl::OkStatus()));
 }
 
 // Of a spell that was lost, Release says so, and does not wait.

@@ -99,6 +99,7 @@ TEST_F(GroupTest, AJoinThatIsGivenUpIsNoMember) {
   stop.request_stop();
   simulation_.RunUntilIdle();
   EXPECT_EQ(user->code(), absl::StatusCode::kCancelled);
+  EXPECT_THAT(std::string(user->joined->status().message()), ::testing::StartsWith("join /"));
   user->Join({.id = "a"}, {.timeout = absl::Seconds(1)});
   PassTime(absl::Seconds(2));
   EXPECT_EQ(user->code(), absl::StatusCode::kUnavailable);

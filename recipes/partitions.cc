@@ -175,6 +175,12 @@ absl::StatusOr<std::vector<Partitions::Assigned>> Partitions::Assignment(
       });
   if (!away.ok()) return away.status();
   const recipes::machine::PartitionPlan plan = core_->Plan(PartitionsCore::PresentIn(*view), *away);
+  // Otherwise a wrong count would look like a service without members.
+  if (plan.members == 0 && plan.other_lists > 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("assignment of ", core_->path,
+                     ": its members have another list of names than these ", core_->names.size()));
+  }
   std::vector<Assigned> all;
   for (size_t i = 0; i < core_->names.size(); ++i) {
     const size_t owner = plan.assigned[i];

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 
 #include "recipes/semaphore_fixture.h"
@@ -81,6 +82,14 @@ TEST_F(SemaphoreTest, RefusesAnotherNumber) {
               HasSubstr("the semaphore has 2 permits, and this contender comes with 3; "));
 }
 
+TEST_F(SemaphoreTest, SaysOfOnePermitThatItIsOne) {
+  auto first = StartWaiter(1);
+  auto other = StartWaiter(3);
+  ASSERT_EQ(other->answers, 1);
+  EXPECT_THAT(std::string(other->result->status().message()),
+              HasSubstr("the semaphore has 1 permit, and this contender comes with 3; "));
+}
+
 TEST_F(SemaphoreTest, RefusesDataThatAreNoNumber) {
   ASSERT_TRUE(model().OperatorCreates("/locks", {}, simulation_.now()));
   ASSERT_TRUE(model().OperatorCreates(kPath, {.data = "x\n"}, simulation_.now()));
@@ -90,6 +99,19 @@ TEST_F(SemaphoreTest, RefusesDataThatAreNoNumber) {
   EXPECT_EQ(user->code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(user->result->status().message()),
               HasSubstr("\"x\\n\", are no number of permits"));
+}
+
+// There is no fleet in which both exclude each other, so nothing is said of beside_blind.
+TEST_F(SemaphoreTest, AdvisesOnlyAnotherPathBesideAStrangersContender) {
+  ASSERT_TRUE(model().OperatorCreates("/locks", {}, simulation_.now()));
+  ASSERT_TRUE(model().OperatorCreates(kPath, {}, simulation_.now()));
+  ASSERT_TRUE(model().OperatorCreates(absl::StrCat(kPath, "/1b4e28ba2fa141d2883f0016d3cca427"), {},
+                                      simulation_.now()));
+  simulation_.RunUntilIdle();
+  auto user = StartWaiter();
+  ASSERT_EQ(user->answers, 1);
+  EXPECT_THAT(std::string(user->result->status().message()),
+              ::testing::EndsWith(": use another path (docs/interoperability.md)"));
 }
 
 TEST_F(SemaphoreTest, WritesItsNumberToAPathThatHasNone) {

@@ -203,7 +203,8 @@ class Partitions {
   absl::StatusOr<Running> Start(PartitionEvents events) const;
 
   // Which of the names each member would have, by the members of now; in the order of the names.
-  // Blocks for three round trips. Errors: those of Group::Members, for the homes as well.
+  // Blocks for three round trips. FailedPrecondition: there are members, and all have another list
+  // of names. Other errors: those of Group::Members, for the homes as well.
   struct Assigned {
     std::string name;
     std::string member;  // its id; empty if there is none

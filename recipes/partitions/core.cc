@@ -62,7 +62,8 @@ absl::Status Check(const std::shared_ptr<Client>& client, const std::string& pat
   for (const absl::Status& status :
        {zk::ValidatePath("path", path), CheckNames(path, names), CheckOptions(options),
         queue::listing::CheckCandidate({.id = options.id, .value = ""}, "member's"),
-        internal::PathQueue::Of(*client, path, options.acquire)->rule}) {
+        // Of a path whose listeners hear something: each may keep series for its group.
+        internal::PathQueue::Of(*client, path + "/members", options.acquire)->rule}) {
     if (!status.ok()) return status;
   }
   return absl::OkStatus();

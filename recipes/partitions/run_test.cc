@@ -162,6 +162,8 @@ TEST_F(PartitionsRunTest, TellWhatEachMemberWouldHave) {
     const auto& owner = *members_[one.member == "a" ? 0 : 1];
     EXPECT_TRUE(owner.working.contains(one.name)) << one.name;
   }
+  const auto wrong = Partitions(members_[0]->client, "/p", 7).Assignment();
+  EXPECT_EQ(wrong.status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
 TEST_F(PartitionsRunTest, MayBeLeftByTheirReceiver) {

@@ -160,7 +160,8 @@ std::string PermitsText(const std::vector<ContenderInfo>& queue, std::optional<i
   const auto held =
       std::ranges::count_if(queue, [](const ContenderInfo& c) { return c.holds && IsPermit(c); });
   const char* const least = std::ranges::any_of(queue, MayHold) ? "at least " : "";
-  return permits ? absl::StrCat(least, held, " of ", *permits, " permits held")
+  const char* const all = permits == 1 ? " permit held" : " permits held";
+  return permits ? absl::StrCat(least, held, " of ", *permits, all)
                  : absl::StrCat("permits held: ", least, held, " of an unknown number");
 }
 

@@ -101,9 +101,9 @@ void Complete(const internal::PathQueue& queue, machine::Candidacy& candidacy) {
 // Of the data of a semaphore's path, which a stranger may have written, and the contender's number.
 std::string OtherNumber(const std::string& found, const machine::Candidacy& own) {
   if (machine::ParsePermits(found).has_value()) {
-    return absl::StrCat("the semaphore has ", found, " permits, and this contender comes with ",
-                        own.permits, "; all must come with one number: the data of the node ",
-                        own.parent);
+    return absl::StrCat("the semaphore has ", found, found == "1" ? " permit" : " permits",
+                        ", and this contender comes with ", own.permits,
+                        "; all must come with one number: the data of the node ", own.parent);
   }
   constexpr size_t kShown = 40;
   return absl::StrCat("the path's data, ", zk::Quoted(found.substr(0, kShown)),
@@ -121,9 +121,11 @@ std::string Blind(const std::vector<std::string>& names, machine::Mode named) {
   std::string text = absl::StrJoin(names.begin(), names.begin() + shown, ", ");
   if (names.size() > shown) absl::StrAppend(&text, " and ", names.size() - shown, " more");
   const machine::Maker maker = machine::MakerOf(names.front(), named);
+  // Nobody else reads the names of permits: there is no fleet in which both exclude each other.
+  const char* const or_allow = named == machine::Mode::kPermit ? "" : "; or set beside_blind";
   return absl::StrCat("refused beside ", text, ", of ", maker.recipe,
                       ", which would not wait for this node, so that both would hold: ",
-                      maker.remedy, "; or set beside_blind (docs/interoperability.md)");
+                      maker.remedy, or_allow, " (docs/interoperability.md)");
 }
 
 }  // namespace

@@ -39,9 +39,9 @@ bool MembersOnly(int depth, json::parse_event_t event, const json& /*parsed*/) {
   return depth == 1 && (event == Event::key || event == Event::value);
 }
 
-// A candidate's id is shown as it is, also if it happens to be JSON.
+// The id of a candidate, or of a member, is shown as it is, also if it happens to be JSON.
 json Parse(machine::Mode mode, const std::string& data) {
-  if (mode == machine::Mode::kLeader) return nullptr;
+  if (mode == machine::Mode::kLeader || mode == machine::Mode::kMember) return nullptr;
   return json::parse(data, MembersOnly, /*allow_exceptions=*/false);
 }
 

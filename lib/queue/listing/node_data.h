@@ -51,8 +51,8 @@ inline machine::Mode ModeNamed(NodeMarker marker) {
 std::string OwnerData(machine::Dialect dialect, machine::Mode mode, const OwnerInfo& owner,
                       std::optional<int64_t> token = std::nullopt);
 
-// A leader's id is the first line, whatever it contains (the rest is its value). Other data that is
-// not such JSON is also taken for a raw id.
+// A leader's or member's id is the first line, whatever it contains (the rest is its value, or
+// data). Other data that is not such JSON is also taken for a raw id.
 OwnerInfo ParseOwner(machine::Mode mode, const std::string& data);
 // nullopt: the token is the node's czxid.
 std::optional<int64_t> TokenIn(machine::Mode mode, const std::string& data);

@@ -82,11 +82,13 @@ TEST(Owner, ThatAStrangerNestsDeeplyCostsNoMoreForEachLevel) {
   EXPECT_LT(cost(100000), 40 * cost(10000));
 }
 
-TEST(Owner, OfALeaderIsTheFirstLineEvenIfItLooksLikeJson) {
-  for (const std::string id : {"backup", "", R"({"id":"x","token":7})"}) {
-    for (const std::string rest : {"", "\n", "\nvalue\nof lines"}) {
-      ExpectOwner(ParseOwner(machine::Mode::kLeader, id + rest), {.id = id, .host = "", .pid = 0});
-      EXPECT_EQ(TokenIn(machine::Mode::kLeader, id + rest), std::nullopt);
+TEST(Owner, OfALeaderOrMemberIsTheFirstLineEvenIfItLooksLikeJson) {
+  for (const machine::Mode mode : {machine::Mode::kLeader, machine::Mode::kMember}) {
+    for (const std::string id : {"backup", "", R"({"id":"x","token":7})"}) {
+      for (const std::string rest : {"", "\n", "\nvalue\nof lines"}) {
+        ExpectOwner(ParseOwner(mode, id + rest), {.id = id, .host = "", .pid = 0});
+        EXPECT_EQ(TokenIn(mode, id + rest), std::nullopt);
+      }
     }
   }
 }

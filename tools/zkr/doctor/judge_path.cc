@@ -113,7 +113,8 @@ void JudgePermits(const Facts& facts, const PathFacts& path, Findings& found) {
   if (others.empty()) return;
   found.push_back(
       {kLikely, "permits-differ", path.path,
-       absl::StrCat("its data name ", *number, " permits, and ", NameSome(others),
+       absl::StrCat("its data name ", *number, *number == 1 ? " permit" : " permits", ", and ",
+                    NameSome(others),
                     " came with another number: they hold from before a change, or are about to be"
                     " refused; until they end as many hold as the larger number allows"),
        absl::StrCat("give all contenders the same number (zkr lock --permits ", *number,
