@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 
@@ -18,6 +19,7 @@
 #include "lib/session/subscriber.h"
 #include "recipes/lock_fixture.h"
 #include "testing/memory/tree.h"
+#include "zkrecipes/partitions.h"
 
 namespace zkrecipes::testing::memory {
 namespace {
@@ -51,6 +53,11 @@ class Diary : public EventListener {
     Note("released after ", absl::FormatDuration(held));
   }
   void OnOpenParent(const std::string& path) override { Note(path, " has an open parent"); }
+  void OnPartitions(const std::string& path, const PartitionsReport& now,
+                    const PartitionsReport& before) override {
+    Note(path, ": owns ", before.owned, ", now ", now.owned, " of ", now.assigned, "; members ",
+         now.members);
+  }
   int64_t session() const { return session_; }
   std::vector<std::string> Take() { return std::exchange(notes_, {}); }
 
@@ -364,6 +371,41 @@ TEST_F(EventListenerTest, BesideOneThatIsToldAtOnceHearsTheSame) {
   Release(user);
   EXPECT_THAT(diary_->Take(), ElementsAre("/locks/q granted after 0", "released after 2s"));
   EXPECT_THAT(prompt->Take(), ElementsAre("/locks/q granted after 0", "released after 2s"));
+}
+
+// What it said of partitions last, and that it said as much of their locks.
+std::string LastOfPartitions(Diary& diary) {
+  std::string last;
+  int granted = 0, released = 0;
+  for (const std::string& note : diary.Take()) {
+    if (absl::StartsWith(note, "/s: ")) last = note;
+    granted += absl::StrContains(note, "/s/partitions/") && absl::StrContains(note, " granted ");
+    released += absl::StartsWith(note, "released");
+  }
+  return absl::StrCat(last, "; granted ", granted, ", released ", released);
+}
+
+TEST_F(EventListenerTest, HearsWhatAMemberOfPartitionsKnows) {
+  const auto prompt = std::make_shared<PromptDiary>();
+  LockUser user;
+  memory::Start(simulation_, user, {.listener = prompt});
+  std::vector<OwnedPartition> owned;
+  auto running = Partitions(user.client, "/s", 3, {.id = "web-1", .acquire = {.listener = diary_}})
+                     .Start({.on_gained = [&owned](OwnedPartition partition) {
+                       owned.push_back(std::move(partition));
+                     }});
+  ASSERT_TRUE(running.ok()) << running.status();
+  PassTime(absl::Seconds(10));
+  for (Diary* const diary : {diary_.get(), static_cast<Diary*>(prompt.get())}) {
+    EXPECT_EQ(LastOfPartitions(*diary), "/s: owns 2, now 3 of 3; members 1; granted 3, released 0");
+  }
+  owned.clear();
+  { const Partitions::Running dropped = *std::move(running); }
+  PassTime(absl::Minutes(1));
+  for (Diary* const diary : {diary_.get(), static_cast<Diary*>(prompt.get())}) {
+    EXPECT_THAT(LastOfPartitions(*diary), ::testing::EndsWith("now 0 of 0; members 0; granted 0, "
+                                                              "released 4"));
+  }
 }
 
 // Nothing is computed, posted or armed for it.

@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 
 #include "zkrecipes/lease_end.h"
+#include "zkrecipes/partitions_report.h"
 #include "zkrecipes/sequencer.h"
 
 namespace [[gnu::visibility("default")]] zkrecipes {
@@ -70,6 +71,12 @@ class EventListener {
   // once. Paths of acquires with an open ACL are not checked: that is the user's choice. `zkr
   // doctor` reports an open parent of closed contenders, each time.
   virtual void OnOpenParent(const std::string& path);
+
+  // Of a member of Partitions on `path`, beside the events of its locks (PATH/partitions/NAME) and
+  // of its place in the group (PATH/members): what it knows of all, after each change. Its last
+  // call has an empty report. AtOnce is asked for it with the path of one of the locks.
+  virtual void OnPartitions(const std::string& path, const PartitionsReport& now,
+                            const PartitionsReport& before);
 };
 
 }  // namespace zkrecipes

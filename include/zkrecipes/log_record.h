@@ -35,8 +35,11 @@ enum class LogEvent {
   // error: no connection for a session timeout, or no session since the beginning; once more after
   // each further session timeout
   kNoConnection,
+  // Of a member of Partitions: debug; info once all that it should own is owned, and if the members
+  // have changed; a warning if work has outlived its lease, or members have another list.
+  kPartitions,
 };
-std::string ToString(LogEvent event);  // "queued", "granted", ..., "place_lost", "no_connection"
+std::string ToString(LogEvent event);  // "queued", "granted", ..., "place_lost", "partitions"
 
 // A field that is not known, or means nothing for the event, is empty or 0. Texts live as long as
 // the sink's call.
@@ -50,11 +53,12 @@ struct LogRecord {
   int64_t token = 0;
   std::string_view node = {};  // the lease's; kQueued: the predecessor's
   int64_t session = 0;         // the session's id: kGranted, kSession, kNoConnection
-  int waits_for = 0;           // kQueued: how many nodes
+  int waits_for = 0;           // kQueued: how many nodes; kPartitions: how many partitions
   // kGranted, kNotGranted: since the acquire began. kReleased: since the grant.
   // kSession: the negotiated timeout. kNoConnection: without a connection.
   std::chrono::nanoseconds lasted = {};
-  // kLost, kNotGranted: why. kClient: the state. kNoConnection: what each server did.
+  // kLost, kNotGranted: why. kClient: the state. kNoConnection: what each server did. kPartitions:
+  // what the member owns, and what others there are.
   std::string_view reason = {};
 };
 

@@ -20,6 +20,7 @@
 #include "zkrecipes/client.h"
 #include "zkrecipes/duration.h"
 #include "zkrecipes/lease.h"
+#include "zkrecipes/partitions_report.h"
 #include "zkrecipes/wait_options.h"
 
 namespace [[gnu::visibility("default")]] zkrecipes {
@@ -101,18 +102,6 @@ struct PartitionsOptions {
   // Of the locks and of the member. `marker`, `lock_delay` and `dialect` as for a Lock. Unless it
   // is set here, `wait_for_proof` is true.
   AcquireOptions acquire = {};
-};
-
-// What this member knows of all, for logs and metrics.
-struct PartitionsReport {
-  int members = 0;      // of the same list of names, with this one
-  int other_lists = 0;  // members that have another list of names: see Partitions
-  int owned = 0;
-  int assigned = 0;    // to this member, by what it sees
-  int waited_for = 0;  // assigned, and not yet owned
-  int lost = 0;        // whose lease has ended, and whose work has not
-  bool connected = true;
-  friend bool operator==(const PartitionsReport&, const PartitionsReport&) = default;
 };
 
 // The receivers of a member's events. Calls run on the client's executor; those of one member never

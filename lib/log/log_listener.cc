@@ -42,6 +42,26 @@ LogLevel LevelOf(ClientState state) {
   return state == ClientState::kExpired ? LogLevel::kError : LogLevel::kInfo;
 }
 
+bool IsCalm(const PartitionsReport& r) {
+  return r.owned == r.assigned && r.waited_for == 0 && r.lost == 0;
+}
+
+// A thousand partitions change a thousand times while a fleet starts.
+LogLevel LevelOf(const PartitionsReport& now, const PartitionsReport& before) {
+  if (now.lost > before.lost || now.other_lists > before.other_lists) return LogLevel::kWarning;
+  const bool others = now.members != before.members || now.other_lists != before.other_lists;
+  return others || (IsCalm(now) && !IsCalm(before)) ? LogLevel::kInfo : LogLevel::kDebug;
+}
+
+std::string TextOf(const PartitionsReport& r) {
+  std::ostringstream text;
+  text << "owns " << r.owned << ", assigned " << r.assigned << ", members " << r.members;
+  if (r.other_lists > 0) text << ", with another list " << r.other_lists;
+  if (r.lost > 0) text << ", lost with work that goes on " << r.lost;
+  if (!r.connected) text << ", not connected";
+  return text.str();
+}
+
 template <typename Value>
 std::string TextOf(Value value) {
   std::ostringstream text;
@@ -111,6 +131,14 @@ class LogWriter : public EventListener {
   }
   void OnOpenParent(const std::string& path) override {
     Write(RecordOf(LogEvent::kOpenParent, LogLevel::kWarning, path));
+  }
+  void OnPartitions(const std::string& path, const PartitionsReport& now,
+                    const PartitionsReport& before) override {
+    const std::string reason = TextOf(now);
+    LogRecord record = RecordOf(LogEvent::kPartitions, LevelOf(now, before), path);
+    record.waits_for = now.waited_for;
+    record.reason = reason;
+    Write(record);
   }
 
   void OnNewSession(const SessionReport& report) {

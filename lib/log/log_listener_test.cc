@@ -76,6 +76,32 @@ TEST_F(LogListenerTest, AnOutcomeThatTheCallerAskedForIsNoWarning) {
                                   "reason=\"UNAVAILABLE: no server\""));
 }
 
+TEST_F(LogListenerTest, WritesWhatAMemberOfPartitionsKnows) {
+  LogListener log(Options());
+  const PartitionsReport starts = {.members = 3, .assigned = 5, .waited_for = 5};
+  const PartitionsReport gains = {.members = 3, .owned = 1, .assigned = 5, .waited_for = 4};
+  const PartitionsReport calm = {.members = 3, .owned = 5, .assigned = 5};
+  const PartitionsReport lost = {.members = 3, .owned = 4, .assigned = 5, .lost = 1};
+  const PartitionsReport mixed = {.members = 3, .other_lists = 1, .owned = 5, .assigned = 5};
+  const PartitionsReport cut = {.members = 3, .owned = 5, .assigned = 5, .connected = false};
+  log.OnPartitions("/s", starts, {});
+  log.OnPartitions("/s", gains, starts);
+  log.OnPartitions("/s", calm, gains);
+  log.OnPartitions("/s", lost, calm);
+  log.OnPartitions("/s", mixed, lost);
+  log.OnPartitions("/s", cut, mixed);
+  EXPECT_THAT(
+      Take(),
+      ElementsAre(
+          "info partitions /s waits_for=5 reason=\"owns 0, assigned 5, members 3\"",
+          "debug partitions /s waits_for=4 reason=\"owns 1, assigned 5, members 3\"",
+          "info partitions /s reason=\"owns 5, assigned 5, members 3\"",
+          "warning partitions /s reason=\"owns 4, assigned 5, members 3, lost with work that goes "
+          "on 1\"",
+          "warning partitions /s reason=\"owns 5, assigned 5, members 3, with another list 1\"",
+          "info partitions /s reason=\"owns 5, assigned 5, members 3, not connected\""));
+}
+
 TEST_F(LogListenerTest, WritesEachSessionOnce) {
   const auto report = LogListener(Options()).SessionReports();
   report({.session = 0x1f, .timeout = absl::Seconds(10)});

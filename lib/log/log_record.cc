@@ -16,9 +16,9 @@ using nlohmann::ordered_json;
 
 // In the order of the enumerations.
 constexpr const char* kLevelNames[] = {"debug", "info", "warning", "error"};
-constexpr const char* kEventNames[] = {"queued",      "granted",    "released", "proven",
-                                       "not_granted", "place_lost", "suspect",  "lost",
-                                       "open_parent", "session",    "client",   "no_connection"};
+constexpr const char* kEventNames[] = {
+    "queued", "granted",     "released", "proven", "not_granted",   "place_lost", "suspect",
+    "lost",   "open_parent", "session",  "client", "no_connection", "partitions"};
 
 double Seconds(const LogRecord& record) {
   return std::chrono::duration<double>(record.lasted).count();

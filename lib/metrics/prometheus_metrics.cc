@@ -151,6 +151,10 @@ struct Families {
       Gauges(registry, "zkrecipes_queue_position", "For how many an acquire waits, as told last.");
   Family<Gauge>& headroom = Gauges(registry, "zkrecipes_sequence_headroom",
                                    "Sequence numbers that are left of the path granted last.");
+  Family<Gauge>& partitions = Gauges(registry, "zkrecipes_partitions",
+                                     "Partitions of the member that reported last, by state.");
+  Family<Gauge>& members = Gauges(registry, "zkrecipes_partition_members",
+                                  "Members that share them, and those with another list of names.");
 };
 
 // The series of one group of paths, which are called at once: prometheus-cpp's counters take no
@@ -158,7 +162,8 @@ struct Families {
 class GroupSeries : public EventListener {
  public:
   GroupSeries(const Families& families, const PrometheusOptions& options, const std::string& group)
-      : labels_(With(options.labels, "group", group)),
+      : families_(families),
+        labels_(With(options.labels, "group", group)),
         wait_(families.wait.Add(labels_, Buckets(options.wait_buckets))),
         hold_(families.hold.Add(labels_, Buckets(options.hold_buckets))),
         places_lost_(families.places_lost.Add(labels_)),
@@ -199,8 +204,22 @@ class GroupSeries : public EventListener {
     held_.Decrement();
     hold_.Observe(absl::ToDoubleSeconds(held));
   }
+  // The series begin with the first report: most groups have no partitions.
+  void OnPartitions(const std::string&, const PartitionsReport& now,
+                    const PartitionsReport&) override {
+    const auto set = [this](Family<Gauge>& family, const char* label, const char* value, int n) {
+      family.Add(With(labels_, label, value)).Set(n);
+    };
+    set(families_.partitions, "state", "owned", now.owned);
+    set(families_.partitions, "state", "assigned", now.assigned);
+    set(families_.partitions, "state", "waited_for", now.waited_for);
+    set(families_.partitions, "state", "lost", now.lost);
+    set(families_.members, "list", "own", now.members);
+    set(families_.members, "list", "other", now.other_lists);
+  }
 
  private:
+  const Families& families_;
   const prometheus::Labels labels_;
   Histogram& wait_;
   Histogram& hold_;

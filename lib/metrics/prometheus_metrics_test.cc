@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -118,6 +119,30 @@ TEST_F(PrometheusMetricsTest, IsTheGroupsForAnAcquireAndCountsWhatIsPassedOnToIt
   locks->OnPlaceLost("/locks/a");
   metrics_->OnPlaceLost("/locks/a");
   EXPECT_THAT(Lines(), Contains("zkrecipes_places_lost_total{group=\"/locks\"} 2"));
+}
+
+// Beside the series of its locks, and not one for each partition.
+TEST_F(PrometheusMetricsTest, HasWhatAMemberOfPartitionsKnowsInTheGroupOfItsLocks) {
+  metrics_->OnGranted(Of("/services/ledger/partitions/0"), 1, absl::ZeroDuration());
+  EXPECT_THAT(Lines(), Not(Contains(HasSubstr("zkrecipes_partitions{"))));
+  const PartitionsReport before = {.members = 3, .assigned = 6, .waited_for = 6};
+  metrics_->OnPartitions("/services/ledger", before, {});
+  metrics_->OnPartitions(
+      "/services/ledger",
+      {.members = 2, .other_lists = 1, .owned = 4, .assigned = 6, .waited_for = 2, .lost = 1},
+      before);
+  const auto lines = Lines();
+  const std::string group = "group=\"/services/ledger/partitions\"";
+  for (const auto& [state, n] :
+       {std::pair("owned", 4), {"assigned", 6}, {"waited_for", 2}, {"lost", 1}}) {
+    EXPECT_THAT(lines, Contains(absl::StrCat("zkrecipes_partitions{", group, ",state=\"", state,
+                                             "\"} ", n)));
+  }
+  for (const auto& [list, n] : {std::pair("own", 2), {"other", 1}}) {
+    EXPECT_THAT(lines, Contains(absl::StrCat("zkrecipes_partition_members{", group, ",list=\"",
+                                             list, "\"} ", n)));
+  }
+  EXPECT_THAT(lines, Contains("zkrecipes_leases_held{" + group + "} 1"));
 }
 
 TEST_F(PrometheusMetricsTest, CountsSessionTimeoutsWithoutAConnectionByCause) {

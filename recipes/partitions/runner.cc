@@ -42,7 +42,8 @@ PartitionRunner::PartitionRunner(std::shared_ptr<const PartitionsCore> of, Parti
       subscriber_(std::make_shared<session::Subscriber<absl::AnyInvocable<void()>>>(
           core_->executor(), [](absl::AnyInvocable<void()> call) { call(); })),
       place_(*this),
-      locks_(*this) {}
+      locks_(*this),
+      teller_(of_->path, PathQueue(core_, of_->lock(0), of_->options.acquire)) {}
 
 queue::acquire::TurnPauses PartitionRunner::pauses() const {
   return queue::acquire::TurnPauses(
@@ -115,6 +116,7 @@ void PartitionRunner::CheckOver() {
   if (self_ == nullptr || !place_.over() || !locks_.over()) return;
   const std::shared_ptr<PartitionRunner> alive = std::move(self_);
   place_.End();
+  teller_.Tell({});
   std::vector<absl::AnyInvocable<void(absl::Status) &&>> waiters;
   absl::Status outcome;
   {
@@ -141,11 +143,13 @@ void PartitionRunner::TellGained(std::shared_ptr<PartitionState> state) {
 }
 
 void PartitionRunner::Report() {
-  if (self_ == nullptr || events_.on_change == nullptr || muted_) return;
+  const bool tells = events_.on_change != nullptr && !muted_;
+  if (self_ == nullptr || (!tells && !teller_.has_listeners())) return;
   PartitionsReport report;
   place_.Count(report);
   locks_.Count(report);
-  if (report == told_) return;
+  teller_.Tell(report);
+  if (!tells || report == told_) return;
   told_ = report;
   if (!latest_->Put(told_)) return;
   subscriber_->Tell([tell = events_.on_change, latest = latest_] { tell(latest->Take()); });

@@ -21,6 +21,7 @@
 #include "recipes/partitions/locks.h"
 #include "recipes/partitions/place.h"
 #include "recipes/partitions/state.h"
+#include "recipes/partitions/teller.h"
 
 namespace zkrecipes::internal {
 
@@ -101,6 +102,7 @@ class PartitionRunner : public std::enable_shared_from_this<PartitionRunner> {
   PartitionPlace place_;
   PartitionLocks locks_;
   PartitionsReport told_;  // the last
+  PartitionTeller teller_;
 
   mutable base::Mutex mutex_;
   absl::Status status_ ABSL_GUARDED_BY(mutex_);

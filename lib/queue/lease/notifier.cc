@@ -52,6 +52,11 @@ void EventListener::OnReleased(const Sequencer& lease, absl::Duration held) {
 void EventListener::OnOpenParent(const std::string& path) {
   PassOn(*this, path, &EventListener::OnOpenParent, path);
 }
+void EventListener::OnPartitions(const std::string& path, const PartitionsReport& now,
+                                 const PartitionsReport& before) {
+  // Beside its locks: a group of paths is told of both.
+  PassOn(*this, path + "/partitions/0", &EventListener::OnPartitions, path, now, before);
+}
 
 namespace queue::lease {
 
