@@ -406,6 +406,17 @@ TEST_F(PartitionsTest, EndWithAClientThatIsClosed) {
   EXPECT_EQ(a.asked(PartitionEnd::kLost), a.owned.size());
 }
 
+// By that whoever lists the queue knows which member owns the partition.
+TEST_F(PartitionsTest, HaveTheMembersIdInTheirLocks) {
+  Start("web-1");
+  Step(absl::Seconds(5));
+  const std::string lock = absl::StrCat(kAt, "/partitions/s0");
+  const auto queue = simulation_.ensemble().committed().Children(lock);
+  ASSERT_THAT(queue, SizeIs(1));
+  EXPECT_THAT(simulation_.ensemble().committed().Find(absl::StrCat(lock, "/", queue[0]))->data,
+              ::testing::HasSubstr("\"id\":\"web-1\""));
+}
+
 TEST_F(PartitionsTest, AreRefusedIfARuleIsBroken) {
   MemberUser user;
   memory::Start(simulation_, user);

@@ -11,13 +11,14 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-RECIPES = ("lock", "read_write_lock", "semaphore", "election", "group")
+RECIPES = ("lock", "read_write_lock", "semaphore", "election", "group", "partitions")
 LISTING = re.compile(r"```cpp\n(.*?)```", re.DOTALL)
 PREAMBLE = """
 #include "zkrecipes/fencing/fenced_file.h"
 #include "zkrecipes/group.h"
 #include "zkrecipes/leader_election.h"
 #include "zkrecipes/lock.h"
+#include "zkrecipes/partitions.h"
 #include "zkrecipes/read_write_lock.h"
 #include "zkrecipes/semaphore.h"
 #include "zkrecipes/testing/in_memory_ensemble.h"

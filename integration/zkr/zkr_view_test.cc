@@ -6,8 +6,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
+#include <future>
+#include <memory>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -18,6 +23,7 @@
 
 #include "integration/zkr/zkr_fixture.h"
 #include "zkrecipes/leader_election.h"
+#include "zkrecipes/partitions.h"
 
 namespace zkrecipes::integration {
 namespace {
@@ -94,6 +100,65 @@ TEST_F(ZkrLsTest, ShowsATableToPeople) {
   EXPECT_THAT(lines[1], HasSubstr(":" + std::to_string(getpid()) + "  0x"));
   EXPECT_THAT(lines[2], StartsWith("1    exclusive  waiting  "));
   EXPECT_THAT(lines[3], IsEmpty());
+}
+
+// A member that works on each partition until it is asked to end.
+class Sharer {
+ public:
+  Sharer(std::shared_ptr<Client> client, const std::string& path, const std::string& id)
+      : partitions_(std::move(client), path, 4, {.id = id, .drain = absl::ZeroDuration()}),
+        thread_([this] { status_ = partitions_.Run(stop_.get_token(), UntilAsked); }) {}
+  ~Sharer() {
+    stop_.request_stop();
+    thread_.join();
+    EXPECT_EQ(status_, absl::OkStatus());
+  }
+
+ private:
+  static void UntilAsked(const std::string&, const Lease&, std::stop_token end) {
+    std::promise<void> asked;
+    const std::stop_callback on_end(end, [&asked] { asked.set_value(); });
+    asked.get_future().wait();
+  }
+
+  std::stop_source stop_;
+  const Partitions partitions_;
+  absl::Status status_;
+  std::thread thread_;
+};
+
+TEST_F(ZkrLsTest, ShowsWhoOwnsEachPartition) {
+  const auto clients = std::array{NewClient(), NewClient()};
+  const Sharer first(clients[0], node_path(), "web-1"), second(clients[1], node_path(), "web-2");
+  json shown;
+  const auto balanced = [&] {
+    CatchUp(other());
+    shown = Listed({"ls", node_path(), "--json"}).value("partitions", json());
+    if (!shown.is_object() || shown["whole"] != true || shown["members"].size() != 2) return false;
+    return shown["members"][0]["owns"] == 2 && shown["members"][1]["owns"] == 2;
+  };
+  ASSERT_TRUE(Eventually(balanced)) << shown;
+  const json& members = shown["members"];
+  EXPECT_EQ(members[0]["id"], "web-1");
+  EXPECT_EQ(members[0]["state"], "present");
+  EXPECT_EQ(members[0]["weight"], 1);
+  EXPECT_EQ(members[0]["list"], members[1]["list"]);
+  for (int i = 0; i < 4; ++i) {
+    const json& partition = shown["names"][i];
+    EXPECT_EQ(partition["name"], std::to_string(i));
+    EXPECT_THAT(std::string(partition["member"]), StartsWith("web-"));
+    EXPECT_EQ(partition["owner"]["pid"], getpid());
+    const auto lock = ListContenders(*other(), node_path() + "/partitions/" + std::to_string(i));
+    ASSERT_TRUE(lock.ok() && !lock->empty());
+    EXPECT_EQ(partition["token"], lock->front().token.value());
+  }
+  EXPECT_THAT(Run({"ls", node_path()}).out, StartsWith("4 partitions; 2 members\n"));
+  const testing::Answer doctor = Run({"doctor", node_path(), "--json"});
+  EXPECT_EQ(json::parse(doctor.out)["partitions"]["members"].size(), 2u);
+  for (const json& finding : json::parse(doctor.out)["findings"]) {
+    EXPECT_THAT(std::string(finding["what"]),
+                ::testing::Not(::testing::AnyOf(StartsWith("partition-"), StartsWith("member-"))));
+  }
 }
 
 TEST_F(ZkrLsTest, WatchesTheQueueUntilItIsInterrupted) {

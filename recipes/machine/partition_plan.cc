@@ -29,18 +29,33 @@ std::optional<int> WeightIn(const std::string& data, const std::string& prefix) 
   return weight;
 }
 
-std::string PrefixOf(const std::vector<std::string>& names) {
+}  // namespace
+
+std::string ListOf(const std::vector<std::string>& names) {
   std::vector<std::string> sorted = names;
   std::ranges::sort(sorted);
   // No name has a slash.
   return absl::StrCat("p", kAssignmentVersion, "-",
-                      absl::Hex(HashOf(absl::StrJoin(sorted, "/")), absl::kZeroPad16), "-");
+                      absl::Hex(HashOf(absl::StrJoin(sorted, "/")), absl::kZeroPad16));
 }
 
-}  // namespace
-
 std::string MemberData(const std::vector<std::string>& names, int weight) {
-  return absl::StrCat(PrefixOf(names), weight);
+  return absl::StrCat(ListOf(names), "-", weight);
+}
+
+std::optional<MemberSays> ParseMemberData(const std::string& data) {
+  const std::vector<std::string> parts = absl::StrSplit(data, '-');
+  const auto digits = [](absl::string_view text) {
+    return !text.empty() && std::ranges::all_of(text, absl::ascii_isdigit);
+  };
+  const bool well_formed = parts.size() == 3 && absl::StartsWith(parts[0], "p") &&
+                           digits(absl::string_view(parts[0]).substr(1)) && parts[1].size() == 16 &&
+                           std::ranges::all_of(parts[1], absl::ascii_isxdigit) && digits(parts[2]);
+  if (!well_formed) return std::nullopt;
+  const std::string list = absl::StrCat(parts[0], "-", parts[1]);
+  const std::optional<int> weight = WeightIn(data, list + "-");
+  if (!weight.has_value()) return std::nullopt;
+  return MemberSays{list, *weight};
 }
 
 // In hexadecimal digits, since an id may have any character.

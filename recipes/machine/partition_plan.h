@@ -24,6 +24,9 @@ struct PresentMember {
   friend bool operator==(const PresentMember&, const PresentMember&) = default;
 };
 
+// Of the function that assigns, and of the list of names: members of one such text share.
+std::string ListOf(const std::vector<std::string>& names);
+
 // The data of a member, and the name of its home: of the function that assigns, of the list of
 // names, and the weight.
 std::string MemberData(const std::vector<std::string>& names, int weight);
@@ -32,6 +35,17 @@ std::string MemberData(const std::vector<std::string>& names, int weight);
 // member without it that has a home is away (see Sharer).
 std::string HomeName(const std::string& data, const std::string& id);
 std::optional<std::string> IdOfHome(const std::string& name);  // of any version
+
+// What a member's data say, of any version. nullopt: they are no such data.
+struct MemberSays {
+  std::string list;  // as ListOf
+  int weight = 1;
+};
+std::optional<MemberSays> ParseMemberData(const std::string& data);
+// Likewise of the name of a home.
+inline std::optional<MemberSays> ParseHome(const std::string& name) {
+  return IdOfHome(name) ? ParseMemberData(name.substr(0, name.rfind('-'))) : std::nullopt;
+}
 
 struct PartitionPlan {
   std::vector<Sharer> sharers;   // those of the same list, with those that are away

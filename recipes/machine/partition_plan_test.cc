@@ -3,6 +3,7 @@
 #include "recipes/machine/partition_plan.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,30 @@ TEST(PartitionPlan, SharesAmongMembersByTheirWeights) {
   EXPECT_EQ(plan.members, 2u);
   EXPECT_EQ(Share(plan, "a"), 2u);
   EXPECT_EQ(Share(plan, "b"), 4u);
+}
+
+TEST(PartitionPlan, ReadsWhatAMembersDataAndItsHomeSay) {
+  const std::string data = MemberData(kNames, 7);
+  const std::string home = HomeName(data, "web-1");
+  for (const std::optional<MemberSays>& says : {ParseMemberData(data), ParseHome(home)}) {
+    ASSERT_TRUE(says.has_value());
+    EXPECT_EQ(says->list, ListOf(kNames));
+    EXPECT_EQ(says->weight, 7);
+  }
+  EXPECT_NE(ListOf({"0"}), ListOf(kNames));
+  // Of a later version, whose function may be another one.
+  const auto later = ParseMemberData("p12-00112233445566ff-1");
+  ASSERT_TRUE(later.has_value());
+  EXPECT_EQ(later->list, "p12-00112233445566ff");
+  const std::string list = ListOf(kNames);
+  for (const std::string& wrong :
+       {std::string(), std::string("10.0.0.1:80"), list, list + "-0", list + "-101", list + "-x",
+        data + "x", list + "-+7", "x" + data, home}) {
+    EXPECT_FALSE(ParseMemberData(wrong).has_value()) << wrong;
+  }
+  for (const std::string& wrong : {std::string(), data, data + "-0", data + "-xy", "x" + home}) {
+    EXPECT_FALSE(ParseHome(wrong).has_value()) << wrong;
+  }
 }
 
 TEST(PartitionPlan, GivesNothingToAMemberThatIsNotSeen) {

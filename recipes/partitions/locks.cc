@@ -30,8 +30,9 @@ PartitionLocks::PartitionLocks(PartitionRunner& runner)
       slots_(runner.of().names.size()) {
   // Here, on the caller's thread: a listener of the user's is asked about each path.
   for (size_t i = 0; i < slots_.size(); ++i) {
+    const PartitionsOptions& options = runner.of().options;
     slots_[i].queue = std::make_shared<const PathQueue>(
-        runner.core().shared_from_this(), runner.of().lock(i), runner.of().options.acquire);
+        runner.core().shared_from_this(), runner.of().lock(i), options.acquire, options.id);
     slots_[i].pauses = runner.pauses();
   }
 }

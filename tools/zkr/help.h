@@ -83,6 +83,8 @@ Exit status: 0; 64 also if the record is not believed; 71 also if a --raise or
 --make is done, but the epoch cannot be printed.)";
 
 inline constexpr char kLsHelp[] = R"(
+Of a path of Partitions it shows each partition with its owner, and the members.
+
 Exit status: 0, also if the queue is empty or the path does not exist.)";
 
 inline constexpr char kDoctorHelp[] = R"(

@@ -167,6 +167,7 @@ std::string PermitsText(const std::vector<ContenderInfo>& queue, std::optional<i
 
 std::string QueueText(const QueueView& view) {
   const std::vector<ContenderInfo>& queue = *view.queue;
+  if (queue.empty() && view.partitions) return PartitionsText(*view.partitions);
   std::vector<std::vector<std::string>> rows = {
       {"POS", "MODE", "STATE", "TOKEN", "OWNER", "SESSION", "SINCE", "NODE"}};
   for (const ContenderInfo& c : queue) {
@@ -186,9 +187,11 @@ std::string QueueJson(const QueueView& view) {
   for (const ContenderInfo& c : view.queue.value_or(std::vector<ContenderInfo>())) {
     contenders.push_back(ContenderJson(c));
   }
-  return JsonLine({{"path", view.path},
-                   {"permits", view.permits ? ordered_json(*view.permits) : ordered_json()},
-                   {"contenders", std::move(contenders)}});
+  ordered_json json = {{"path", view.path},
+                       {"permits", view.permits ? ordered_json(*view.permits) : ordered_json()},
+                       {"contenders", std::move(contenders)}};
+  if (view.partitions) json["partitions"] = PartitionsJson(*view.partitions);
+  return JsonLine(json);
 }
 
 std::string OnScreen(const std::string& text, std::size_t rows) {

@@ -15,6 +15,7 @@
 #include "nlohmann/json_fwd.hpp"
 
 #include "testing/local/detached_ensemble.h"
+#include "tools/zkr/partitions.h"
 #include "zkrecipes/contenders.h"
 #include "zkrecipes/leader.h"
 #include "zkrecipes/sequencer.h"
@@ -30,6 +31,8 @@ struct QueueView {
   // nullopt: unknown, as the servers do not answer; in JSON null.
   std::optional<std::vector<ContenderInfo>> queue = {};
   std::optional<int> permits = {};  // of a semaphore, as the path's data name it; nullopt: unknown
+  std::optional<PartitionsView> partitions = {};  // nullopt: it is no path of Partitions
+  bool empty() const { return queue && queue->empty() && !partitions; }
 };
 std::string QueueText(const QueueView& view);  // REQUIRES: the queue is known
 std::string QueueJson(const QueueView& view);

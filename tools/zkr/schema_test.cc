@@ -13,6 +13,7 @@
 #include "tools/zkr/doctor/doctor.h"
 #include "tools/zkr/doctor/facts_fixture.h"
 #include "tools/zkr/output.h"
+#include "tools/zkr/partitions_fixture.h"
 
 namespace zkrecipes::zkr {
 namespace {
@@ -81,6 +82,9 @@ TEST(Schema, IsWhatCommandsPrint) {
   const std::vector queue = {Known(), permit, ContenderInfo{.node = "x"}};
   EXPECT_EQ(schema.Wrong("ls", QueueJson({"/q", queue, 3})), "");
   EXPECT_EQ(schema.Wrong("ls", QueueJson({"/q"})), "");
+  PartitionsRead read = Shared();
+  read.partitions.push_back({"of unknown owner"});
+  EXPECT_EQ(schema.Wrong("ls", QueueJson({"/q", queue, {}, ViewPartitions(read)})), "");
   const Sequencer sequencer = Sequencer::Parse("zkr1:exclusive:7:/a/b").value();
   EXPECT_EQ(schema.Wrong("check", CheckedText(sequencer.ToString(), true,
                                               /*json=*/true)),
@@ -126,6 +130,7 @@ TEST(Schema, IsWhatDoctorPrints) {
   facts.servers[2] = {.name = "zk3:2181", .trouble = "Connection refused"};
   facts.epoch = 0;
   facts.seen = FencingPass{.token = FencingToken(7), .epoch = 1};
+  facts.partitions = ViewPartitions(Shared());
   EXPECT_EQ(wrong(facts), "");
   EXPECT_EQ(schema.Wrong("plan", doctor::PlanJson({})), "");
 }

@@ -90,8 +90,8 @@ void Complete(const internal::PathQueue& queue, machine::Candidacy& candidacy) {
     // A downgrade keeps its token, although its node has another czxid: the data says which.
     std::optional<int64_t> token;
     if (candidacy.takes_place()) token = candidacy.follows.token;
-    candidacy.data = listing::ThisOwnersData(candidacy.dialect, candidacy.named(),
-                                             core.options().owner_id, token);
+    candidacy.data =
+        listing::ThisOwnersData(candidacy.dialect, candidacy.named(), queue.owner_id, token);
     if (candidacy.permits > 0) {
       candidacy.data = listing::PermitData(std::move(candidacy.data), candidacy.permits);
     }

@@ -38,10 +38,11 @@ absl::Status BrokenRule(const std::string& path, const AcquireOptions& options) 
 }  // namespace
 
 PathQueue::PathQueue(std::shared_ptr<ClientCore> of, std::string at,
-                     const AcquireOptions& its_options)
+                     const AcquireOptions& its_options, std::string its_owner)
     : core(std::move(of)),
       path(std::move(at)),
       options(WithDefaults(core->options(), its_options)),
+      owner_id(its_owner.empty() ? core->options().owner_id : std::move(its_owner)),
       rule(BrokenRule(path, options)) {
   // Asked once here, not at each acquire: AtOnce may look up a group by the path.
   const std::array listeners = {&options.listener, &core->options().listener};

@@ -20,7 +20,9 @@ namespace zkrecipes::internal {
 // A path's queue as one recipe enters it: what all acquires of the recipe have in common, found out
 // once. Immutable.
 struct PathQueue {
-  PathQueue(std::shared_ptr<ClientCore> of, std::string at, const AcquireOptions& its_options = {});
+  // `its_owner`: who its contenders say to be; empty: the client's owner_id.
+  PathQueue(std::shared_ptr<ClientCore> of, std::string at, const AcquireOptions& its_options = {},
+            std::string its_owner = {});
   static std::shared_ptr<const PathQueue> Of(const Client& client, std::string path,
                                              const AcquireOptions& options = {});
 
@@ -31,6 +33,7 @@ struct PathQueue {
   const std::shared_ptr<ClientCore> core;
   const std::string path;        // as the user gave it
   const AcquireOptions options;  // with what the client's say where the recipe's do not
+  const std::string owner_id;    // in its contenders' data
   const absl::Status rule;       // that the path or an option breaks: InvalidArgument
 
   // What hears of its acquires at once, or null (the options own it), and what on the executor.

@@ -27,6 +27,7 @@
 #include "tools/zkr/commands/client.h"
 #include "tools/zkr/commands/commands.h"
 #include "tools/zkr/commands/narrator.h"
+#include "tools/zkr/commands/read_partitions.h"
 #include "tools/zkr/output.h"
 #include "tools/zkr/supervisor/interruption.h"
 #include "tools/zkr/supervisor/signals.h"
@@ -57,11 +58,17 @@ int GoOn(const GlobalFlags& flags,
   return client.ok() ? status : Refuse(client.status());
 }
 
-// The queue and, if it is a semaphore's, the number of permits: one look after the other.
+// The queue and, if it is a semaphore's, the number of permits, or what Partitions have there: one
+// look after the other.
 absl::StatusOr<QueueView> Look(Client& client, const std::string& path, const WaitOptions& wait) {
   auto queue = ListContenders(client, path, wait);
   if (!queue.ok()) return queue.status();
   QueueView view{path, *std::move(queue)};
+  if (view.queue->empty()) {
+    auto partitions = ReadPartitions(client, path, wait);
+    if (!partitions.ok()) return partitions.status();
+    view.partitions = *std::move(partitions);
+  }
   if (std::ranges::none_of(*view.queue, IsPermit)) return view;
   const std::string node = internal::ClientAccess::Core(client)->name_space().ToServer(path);
   const auto reply = AskServer(client, zk::Get{node}, wait);
@@ -75,7 +82,7 @@ absl::StatusOr<QueueView> Look(Client& client, const std::string& path, const Wa
 
 int Show(const GlobalFlags& global, const QueueView& view) {
   if (global.json) return Print(QueueJson(view)) ? kDone : kInternal;
-  if (!view.queue->empty()) return Print(QueueText(view)) ? kDone : kInternal;
+  if (!view.empty()) return Print(QueueText(view)) ? kDone : kInternal;
   Complain(absl::StrCat("nobody holds or waits for ", view.path));
   return kDone;
 }
@@ -84,9 +91,8 @@ int Show(const GlobalFlags& global, const QueueView& view) {
 // the holder stays on it.
 std::string View(const GlobalFlags& global, const QueueView& view) {
   if (global.json) return QueueJson(view);
-  const std::string text = view.queue->empty()
-                               ? absl::StrCat("nobody holds or waits for ", view.path, "\n")
-                               : QueueText(view);
+  const std::string text =
+      view.empty() ? absl::StrCat("nobody holds or waits for ", view.path, "\n") : QueueText(view);
   // In a file or a pipe the views are kept apart by an empty line.
   if (isatty(STDOUT_FILENO) == 0) return text + "\n";
   winsize screen = {};

@@ -114,6 +114,8 @@ std::optional<bool> WasSetBack(const Facts& facts);
 
 // Each judges one path. Pure.
 void JudgeQueue(const Facts& facts, const PathFacts& path, Findings& found);
+void JudgeHolders(const Facts& facts, const PathFacts& path, Findings& found);  // a part of it
+void JudgePartitions(const Facts& facts, const PathFacts& path, Findings& found);
 void JudgeAcls(const Facts& facts, const PathFacts& path, Findings& found);
 
 // All findings about servers, timeouts, epoch, sessions and paths. Pure.

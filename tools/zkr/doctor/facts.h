@@ -18,6 +18,7 @@
 #include "lib/zk/seam/server_list.h"
 #include "lib/zk/seam/types.h"
 #include "tools/zkr/commands/commands.h"
+#include "tools/zkr/partitions.h"
 #include "tools/zkr/supervisor/process.h"
 #include "zkrecipes/client.h"
 #include "zkrecipes/contenders.h"
@@ -95,7 +96,8 @@ struct Facts {
   std::vector<ServerFacts> servers = {};
   std::optional<PathFacts> path = {};  // PATH
   std::optional<PathFacts> epoch_parent = {};
-  std::vector<ContenderInfo> contenders = {};  // of PATH, in the queue's order
+  std::vector<ContenderInfo> contenders = {};     // of PATH, in the queue's order
+  std::optional<PartitionsView> partitions = {};  // of PATH; nullopt: it is no path of Partitions
   std::vector<Disagreement> disagreements = {};
   absl::Time now = {};  // by this machine's wall clock
   ThisMachine machine = {};

@@ -263,6 +263,10 @@ void JudgeQueue(const Facts& facts, const PathFacts& path, Findings& found) {
   JudgeNumbers(path, found);
   JudgeOrphans(facts, path, found);
   JudgePermits(facts, path, found);
+  JudgeHolders(facts, path, found);
+}
+
+void JudgeHolders(const Facts& facts, const PathFacts& path, Findings& found) {
   JudgeProcesses(facts, path, found);
   JudgeSilence(facts, path, found);
 }

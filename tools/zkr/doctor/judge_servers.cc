@@ -187,6 +187,7 @@ Findings Diagnose(const Facts& facts) {
   JudgeEpoch(facts, found);
   JudgeSessions(facts, found);
   if (facts.path) JudgeQueue(facts, *facts.path, found);
+  if (facts.path && facts.partitions) JudgePartitions(facts, *facts.path, found);
   if (facts.path) JudgeAcls(facts, *facts.path, found);
   if (facts.epoch_parent) JudgeAcls(facts, *facts.epoch_parent, found);
   return found;

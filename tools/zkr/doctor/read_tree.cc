@@ -15,6 +15,7 @@
 #include "lib/session/epoch_record.h"
 #include "lib/zk/seam/path.h"
 #include "tools/zkr/commands/client.h"
+#include "tools/zkr/commands/read_partitions.h"
 #include "tools/zkr/doctor/facts.h"
 #include "tools/zkr/supervisor/process.h"
 
@@ -94,6 +95,16 @@ ServersShow AskAll(const Clients& clients, const std::string& path) {
   return round;
 }
 
+// Those of PATH's queue, or of its partitions.
+std::vector<ContenderInfo> OwnersIn(const Facts& facts) {
+  std::vector<ContenderInfo> owners = facts.contenders;
+  if (!facts.partitions) return owners;
+  for (const PartitionQueue& p : facts.partitions->partitions) {
+    if (p.owner() != nullptr) owners.push_back(*p.owner());
+  }
+  return owners;
+}
+
 absl::Status ReadFrom(Client& client, const std::string& path, Facts& facts) {
   if (absl::Status read = ReadEpoch(client, facts); !read.ok()) return read;
   if (path.empty()) return absl::OkStatus();
@@ -111,7 +122,12 @@ absl::Status ReadFrom(Client& client, const std::string& path, Facts& facts) {
   found.blind = queue::machine::BlindAmong(listing->children, queue::machine::Dialect::kCurator,
                                            queue::machine::Mode::kPermit);
   facts.contenders = *std::move(contenders);
-  facts.machine = ReadMachine(facts.contenders);
+  if (facts.contenders.empty()) {
+    auto partitions = commands::ReadPartitions(client, path, kWait);
+    if (!partitions.ok()) return partitions.status();
+    facts.partitions = *std::move(partitions);
+  }
+  facts.machine = ReadMachine(OwnersIn(facts));
   const std::size_t count = std::min(facts.contenders.size(), kMostAcls);
   for (std::size_t i = 0; i < count; ++i) {
     const std::string& name = facts.contenders[i].node;

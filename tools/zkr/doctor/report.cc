@@ -194,6 +194,7 @@ std::string ReportText(const Facts& facts, const Findings& findings) {
   std::string text = absl::StrCat(ServersText(facts), "\n", QuorumText(facts), SessionLine(facts),
                                   EpochLine(facts));
   if (facts.path) text += PathText(facts, *facts.path);
+  if (facts.partitions) text += Paragraph("divided", PartitionsSummary(*facts.partitions));
   absl::StrAppend(&text, LockText(facts), "\n");
   for (const Finding& f : findings) {
     text += Paragraph("FINDING", f.about, ": ", f.seen, " (", f.sure, ")");
@@ -298,15 +299,17 @@ std::string ReportJson(const Facts& facts, const Findings& findings) {
   ordered_json found = ordered_json::array(), servers = ordered_json::array();
   for (const Finding& f : findings) found.push_back(FindingJson(f));
   for (const ServerFacts& server : facts.servers) servers.push_back(ServerJson(server));
-  return JsonLine({{"findings", std::move(found)},
-                   {"servers", std::move(servers)},
-                   {"session", SessionJson(facts)},
-                   {"epoch",
-                    {{"now", OrNull(facts.epoch)},
-                     {"zxid", OrNull(HighestZxid(facts))},
-                     {"set_back", OrNull(WasSetBack(facts))}}},
-                   {"path", facts.path ? PathJson(facts, *facts.path) : ordered_json()},
-                   {"lock", LockJson(facts)}});
+  ordered_json report = {{"findings", std::move(found)},
+                         {"servers", std::move(servers)},
+                         {"session", SessionJson(facts)},
+                         {"epoch",
+                          {{"now", OrNull(facts.epoch)},
+                           {"zxid", OrNull(HighestZxid(facts))},
+                           {"set_back", OrNull(WasSetBack(facts))}}},
+                         {"path", facts.path ? PathJson(facts, *facts.path) : ordered_json()},
+                         {"lock", LockJson(facts)}};
+  if (facts.partitions) report["partitions"] = PartitionsJson(*facts.partitions);
+  return JsonLine(report);
 }
 
 }  // namespace zkrecipes::zkr::doctor

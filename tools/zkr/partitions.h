@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_TOOLS_ZKR_PARTITIONS_H_
+#define ZKRECIPES_TOOLS_ZKR_PARTITIONS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "nlohmann/json_fwd.hpp"
+
+#include "lib/queue/machine/node_name.h"
+#include "zkrecipes/contenders.h"
+
+namespace zkrecipes::zkr {
+
+// A path of Partitions, as its nodes show it (docs/znode_layout.md).
+
+// The queue of a partition's lock: the first owns it, the others wait. nullopt: not to be read.
+struct PartitionQueue {
+  std::string name = {};
+  std::optional<std::vector<ContenderInfo>> queue = {};
+
+  const ContenderInfo* owner() const {
+    return queue && !queue->empty() ? &queue->front() : nullptr;
+  }
+  bool unowned() const { return queue && queue->empty(); }
+};
+
+struct PartitionMember {
+  enum class State {
+    kPresent,
+    kReplaced,  // a later node has its id, and counts: another process, or it came back
+    kAway,      // it may come back: its home is there
+  };
+  std::string id = {};    // of a node that may not be read: the node's name
+  std::string list = {};  // of names, with the version of the function that assigns; empty: unknown
+  int weight = 0;         // 0: unknown
+  State state = State::kPresent;
+  ContenderInfo node = {};  // in the group; not of one that is away
+};
+
+struct PartitionsView {
+  std::vector<PartitionQueue> partitions = {};  // by name, those that are numbers as numbers
+  std::vector<PartitionMember> members = {};    // by id; those that are away at the end
+
+  std::size_t CountOwnedBy(const std::string& id) const;
+  std::size_t CountUnowned() const;
+  std::size_t CountMembers(PartitionMember::State state) const;
+  std::set<std::string> Lists() const;  // of the members that are present
+  // Whether the partitions are those that the members have in mind: one that nobody owns or waits
+  // for may have no node. nullopt: no member, or several lists.
+  std::optional<bool> IsWhole() const;
+};
+
+// What was read. nullopt: of another path, where nothing is Partitions'. Pure.
+struct PartitionsRead {
+  std::vector<queue::machine::ListedNode> members = {};
+  std::vector<std::string> homes = {};
+  std::vector<PartitionQueue> partitions = {};
+};
+std::optional<PartitionsView> ViewPartitions(PartitionsRead read);
+
+// "16 partitions, 1 of them owned by nobody; 4 members, 1 away", and what is unusual.
+std::string PartitionsSummary(const PartitionsView& view);
+std::string PartitionsText(const PartitionsView& view);  // the summary, and two tables
+nlohmann::ordered_json PartitionsJson(const PartitionsView& view);
+
+}  // namespace zkrecipes::zkr
+
+#endif  // ZKRECIPES_TOOLS_ZKR_PARTITIONS_H_
