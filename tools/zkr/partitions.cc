@@ -59,13 +59,11 @@ std::vector<PartitionMember> MembersIn(const PartitionsRead& read) {
   return members;
 }
 
-// Numbers as numbers: "10" behind "9".
-bool IsBefore(const PartitionQueue& a, const PartitionQueue& b) {
-  const auto number = [](const std::string& text) {
-    return std::ranges::all_of(text, absl::ascii_isdigit);
-  };
-  if (!number(a.name) || !number(b.name)) return a.name < b.name;
-  return std::tuple(a.name.size(), a.name) < std::tuple(b.name.size(), b.name);
+// Numbers first, as numbers: "10" behind "9". Between a number and another text neither the one
+// order nor the other would do: 10 is before "1a" and that before 9, as texts.
+std::tuple<bool, std::size_t, std::string> Rank(const PartitionQueue& p) {
+  const bool number = std::ranges::all_of(p.name, absl::ascii_isdigit);
+  return {!number, number ? p.name.size() : 0, p.name};
 }
 
 const char* Word(State state) {
@@ -186,7 +184,7 @@ std::optional<PartitionsView> ViewPartitions(PartitionsRead read) {
   const bool owned = std::ranges::any_of(
       view.partitions, [](const PartitionQueue& p) { return p.owner() != nullptr; });
   if (!shared && !owned) return std::nullopt;
-  std::ranges::sort(view.partitions, IsBefore);
+  std::ranges::sort(view.partitions, {}, Rank);
   return view;
 }
 

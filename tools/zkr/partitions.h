@@ -46,7 +46,7 @@ struct PartitionMember {
 };
 
 struct PartitionsView {
-  std::vector<PartitionQueue> partitions = {};  // by name, those that are numbers as numbers
+  std::vector<PartitionQueue> partitions = {};  // numbers first and as such, then by name
   std::vector<PartitionMember> members = {};    // by id; those that are away at the end
 
   std::size_t CountOwnedBy(const std::string& id) const;

@@ -2,6 +2,7 @@
 
 #include "tools/zkr/partitions.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,6 +42,19 @@ TEST(PartitionsOfAPath, ShowWhoOwnsWhatAndWhoIsThere) {
                              "web-2   present  1     2       ", List(),
                              "  0x8      1970-01-01 00:00:07Z\n", "web-3   away     0     1       ",
                              List(), "  -        -\n"));
+}
+
+// As texts 10 < 1a < 9, and as numbers 9 < 10.
+TEST(PartitionsOfAPath, StandInOneOrderAlsoWhereOnlySomeAreNumbers) {
+  PartitionsRead read = Shared();
+  read.partitions = {{"1a"}, {"10"}, {"9"}, {"-"}};
+  std::ranges::sort(read.partitions, {}, &PartitionQueue::name);
+  do {
+    std::vector<std::string> names;
+    const auto view = ViewPartitions(read);
+    for (const PartitionQueue& p : view->partitions) names.push_back(p.name);
+    EXPECT_THAT(names, ElementsAre("9", "10", "-", "1a"));
+  } while (std::ranges::next_permutation(read.partitions, {}, &PartitionQueue::name).found);
 }
 
 TEST(PartitionsOfAPath, AreTheSameInJson) {
