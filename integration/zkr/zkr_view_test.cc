@@ -161,6 +161,25 @@ TEST_F(ZkrLsTest, ShowsWhoOwnsEachPartition) {
   }
 }
 
+// Children of another service may have the same names, and an ACL that denies us.
+TEST_F(ZkrLsTest, TakesNothingForPartitionsThatItMayNotList) {
+  constexpr int kAllButRead = 2 | 4 | 8 | 16;
+  auto session = Connect();
+  for (const char* child : {"/members", "/partitions"}) {
+    const std::string path = node_path() + child;
+    SCOPED_TRACE(path);
+    session->Do(zk::Create{node_path(), ""});
+    const zk::AclEntry no_read = {kAllButRead, "world", "anyone"};
+    const zk::Create closed = {path, "", zk::CreateMode::kPersistent, {no_read}};
+    ASSERT_EQ(session->Do(closed).code, zk::Code::kOk);
+    EXPECT_EQ(Listed({"ls", node_path(), "--json"}),
+              json({{"path", node_path()}, {"permits", nullptr}, {"contenders", json::array()}}));
+    const testing::Answer doctor = Run({"doctor", node_path(), "--json"});
+    EXPECT_EQ(doctor.status, json::parse(doctor.out)["findings"].empty() ? 0 : 1);
+    ASSERT_EQ(session->Do(zk::Delete{path}).code, zk::Code::kOk);
+  }
+}
+
 TEST_F(ZkrLsTest, WatchesTheQueueUntilItIsInterrupted) {
   auto zkr = Start({"ls", node_path(), "--watch", "--json"});
   ASSERT_TRUE(Eventually([&] { return !zkr->Out().empty(); }));
