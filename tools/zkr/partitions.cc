@@ -100,7 +100,8 @@ std::string TableOfMembers(const PartitionsView& view) {
     const auto known = [&m](const std::string& text) {
       return m.state == State::kAway ? "-" : IsRead(m.node) ? text : "unknown";
     };
-    rows.push_back({m.id, Word(m.state), absl::StrCat(view.CountOwnedBy(m.id)),
+    const std::optional<std::size_t> owns = view.CountOwnedBy(m);
+    rows.push_back({m.id, Word(m.state), owns ? absl::StrCat(*owns) : "unknown",
                     m.weight == 0 ? "unknown" : absl::StrCat(m.weight),
                     m.list.empty() ? "unknown" : m.list, known(SessionText(m.node.session)),
                     known(TimeText(m.node.since))});
@@ -130,14 +131,26 @@ ordered_json MemberJson(const PartitionsView& view, const PartitionMember& m) {
   const auto known = [&m](const ordered_json& value) {
     return m.state != State::kAway && IsRead(m.node) ? value : ordered_json();
   };
+  const std::optional<std::size_t> owns = view.CountOwnedBy(m);
   return {{"id", m.id},
           {"state", Word(m.state)},
-          {"owns", view.CountOwnedBy(m.id)},
+          {"owns", owns ? ordered_json(*owns) : ordered_json()},
           {"weight", m.weight == 0 ? ordered_json() : ordered_json(m.weight)},
           {"list", m.list.empty() ? ordered_json() : ordered_json(m.list)},
           {"token", known(m.node.token.value())},
           {"session", known(SessionText(m.node.session))},
           {"since", known(JsonTimeText(m.node.since))}};
+}
+
+// nullopt: there is no list, or there are several.
+std::optional<bool> AreTheList(const PartitionsView& view, bool (*counts)(const PartitionQueue&)) {
+  const std::set<std::string> lists = view.Lists();
+  if (lists.size() != 1) return std::nullopt;
+  std::vector<std::string> names;
+  for (const PartitionQueue& p : view.partitions) {
+    if (counts(p)) names.push_back(p.name);
+  }
+  return recipes::machine::ListOf(names) == *lists.begin();
 }
 
 std::string Counted(std::size_t n, const char* one, const char* several) {
@@ -146,10 +159,21 @@ std::string Counted(std::size_t n, const char* one, const char* several) {
 
 }  // namespace
 
-std::size_t PartitionsView::CountOwnedBy(const std::string& id) const {
-  return static_cast<std::size_t>(std::ranges::count_if(partitions, [&](const PartitionQueue& p) {
-    return p.owner() != nullptr && IsRead(*p.owner()) && p.owner()->owner.id == id;
-  }));
+bool PartitionMember::Owns(const PartitionQueue& p) const {
+  const ContenderInfo* const owner = p.owner();
+  if (owner == nullptr || !IsRead(*owner) || owner->owner.id != id) return false;
+  // One that is away has no node that names its session.
+  return state == State::kAway || owner->session == node.session;
+}
+
+std::optional<std::size_t> PartitionsView::CountOwnedBy(const PartitionMember& member) const {
+  const auto known = [](const PartitionQueue& p) {
+    return p.unowned() || (p.owner() != nullptr && IsRead(*p.owner()));
+  };
+  const bool read = member.state == State::kAway || IsRead(member.node);
+  if (!read || !std::ranges::all_of(partitions, known)) return std::nullopt;
+  return static_cast<std::size_t>(std::ranges::count_if(
+      partitions, [&member](const PartitionQueue& p) { return member.Owns(p); }));
 }
 
 std::size_t PartitionsView::CountUnowned() const {
@@ -169,21 +193,25 @@ std::set<std::string> PartitionsView::Lists() const {
 }
 
 std::optional<bool> PartitionsView::IsWhole() const {
-  const std::set<std::string> lists = Lists();
-  if (lists.size() != 1) return std::nullopt;
-  std::vector<std::string> names;
-  for (const PartitionQueue& p : partitions) names.push_back(p.name);
-  return recipes::machine::ListOf(names) == *lists.begin();
+  return AreTheList(*this, [](const PartitionQueue&) { return true; });
+}
+
+std::optional<bool> PartitionsView::AreOwned() const {
+  return AreTheList(*this, [](const PartitionQueue& p) { return !p.unowned(); });
 }
 
 // A group of another service may be called "members", and a node of a stranger's "partitions".
 std::optional<PartitionsView> ViewPartitions(PartitionsRead read) {
   PartitionsView view{std::move(read.partitions), MembersIn(read)};
+  // What members write, or their homes, which outlive them for a while. Of locks alone nothing
+  // tells what they are for, unless a node that may not be read may be a member.
   const bool shared =
       std::ranges::any_of(view.members, [](const PartitionMember& m) { return !m.list.empty(); });
+  const bool unread =
+      std::ranges::any_of(view.members, [](const PartitionMember& m) { return !IsRead(m.node); });
   const bool owned = std::ranges::any_of(
       view.partitions, [](const PartitionQueue& p) { return p.owner() != nullptr; });
-  if (!shared && !owned) return std::nullopt;
+  if (!shared && !(owned && unread)) return std::nullopt;
   std::ranges::sort(view.partitions, {}, Rank);
   return view;
 }

@@ -43,19 +43,26 @@ struct PartitionMember {
   int weight = 0;         // 0: unknown
   State state = State::kPresent;
   ContenderInfo node = {};  // in the group; not of one that is away
+
+  // By its id, and in its session: of two processes with one id each has its own.
+  bool Owns(const PartitionQueue& p) const;
 };
 
 struct PartitionsView {
   std::vector<PartitionQueue> partitions = {};  // numbers first and as such, then by name
   std::vector<PartitionMember> members = {};    // by id; those that are away at the end
 
-  std::size_t CountOwnedBy(const std::string& id) const;
+  // nullopt: the member's node or a partition's owner may not be read.
+  std::optional<std::size_t> CountOwnedBy(const PartitionMember& member) const;
   std::size_t CountUnowned() const;
   std::size_t CountMembers(PartitionMember::State state) const;
   std::set<std::string> Lists() const;  // of the members that are present
   // Whether the partitions are those that the members have in mind: one that nobody owns or waits
   // for may have no node. nullopt: no member, or several lists.
   std::optional<bool> IsWhole() const;
+  // Whether each of those names has an owner, as far as is known; nodes of other names do not
+  // matter, which an earlier list may have left. nullopt: as for IsWhole.
+  std::optional<bool> AreOwned() const;
 };
 
 // What was read. nullopt: of another path, where nothing is Partitions'. Pure.

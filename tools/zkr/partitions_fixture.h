@@ -22,12 +22,12 @@ inline const std::vector<std::string>& SharedNames() {
 inline std::string List() { return recipes::machine::ListOf(SharedNames()); }
 
 inline ContenderInfo Owning(const std::string& id, const std::string& host, std::int64_t pid,
-                            std::int64_t token) {
+                            std::int64_t token, std::int64_t session = 7) {
   ContenderInfo c{.holds = true, .owner = {id, host, pid}};
   c.token = FencingToken(token);
   c.node_czxid = token;
   c.node = absl::StrFormat("_c_7k2m9qz4x1v8b3n-lock-%010d", token);
-  c.session = 7;
+  c.session = session;
   c.since = absl::FromUnixSeconds(7);
   return c;
 }
@@ -52,8 +52,8 @@ inline PartitionsRead Shared() {
                 recipes::machine::HomeName(data, "web-3")};
   read.partitions = {
       {"10", std::vector<ContenderInfo>()},
-      {"0", std::vector{Owning("web-1", "db7", 4711, 100), Owning("web-2", "db8", 12, 103)}},
-      {"2", std::vector{Owning("web-2", "db8", 12, 101)}}};
+      {"0", std::vector{Owning("web-1", "db7", 4711, 100), Owning("web-2", "db8", 12, 103, 8)}},
+      {"2", std::vector{Owning("web-2", "db8", 12, 101, 8)}}};
   return read;
 }
 

@@ -89,12 +89,46 @@ TEST(PartitionsOfAPath, OfWhichAQueueMayNotBeReadAreUnknown) {
   read.partitions[2].queue->front().node_czxid = 0;
   const auto view = ViewPartitions(read);
   EXPECT_EQ(view->CountUnowned(), 1u);
-  EXPECT_EQ(view->CountOwnedBy("web-1"), 0u);
+  EXPECT_EQ(view->CountOwnedBy(view->members[0]), std::nullopt);
+  EXPECT_EQ(json::parse(PartitionsJson(*view).dump())["members"][0]["owns"], nullptr);
   const json names = json::parse(PartitionsJson(*view).dump())["names"];
   EXPECT_EQ(names[0]["waiting"], nullptr);
   EXPECT_EQ(names[1]["token"], nullptr);
   EXPECT_NE(names[1]["node"], nullptr);
   EXPECT_THAT(PartitionsText(*view), HasSubstr("0          unknown"));
+  EXPECT_THAT(PartitionsText(*view), HasSubstr("web-1   present  unknown"));
+}
+
+TEST(PartitionsOfAPath, AreOfAMemberThatMayNotBeReadAnUnknownNumber) {
+  PartitionsRead read = Shared();
+  read.members[0].stat = {};
+  const auto view = ViewPartitions(read);
+  for (const PartitionMember& m : view->members) {
+    if (m.state != State::kPresent) continue;
+    const auto owns = m.id == "web-2" ? std::optional<std::size_t>(1) : std::nullopt;
+    EXPECT_EQ(view->CountOwnedBy(m), owns) << m.id;
+  }
+}
+
+// After a restart under the same id the earlier process's locks stay for a session timeout.
+TEST(PartitionsOfAPath, BelongToTheSessionOfTheirOwner) {
+  PartitionsRead read = Shared();
+  read.members.push_back(MemberNode("web-1", 9, 209));
+  const auto view = ViewPartitions(read);
+  EXPECT_EQ(view->CountOwnedBy(view->members[0]), 0u);
+  ASSERT_EQ(view->members[1].state, State::kReplaced);
+  EXPECT_EQ(view->CountOwnedBy(view->members[1]), 1u);
+}
+
+TEST(PartitionsOfAPath, AreAllOwnedThoughNodesOfAnEarlierListAreThere) {
+  PartitionsRead read = Shared();
+  read.partitions.push_back({"7", std::vector<ContenderInfo>()});
+  EXPECT_EQ(ViewPartitions(read)->AreOwned(), false);
+  read.partitions[0].queue->push_back(Owning("web-1", "db7", 4711, 102));
+  EXPECT_EQ(ViewPartitions(read)->AreOwned(), true);
+  EXPECT_EQ(ViewPartitions(read)->IsWhole(), false);
+  read.members.clear();
+  EXPECT_EQ(ViewPartitions(read)->AreOwned(), std::nullopt);
 }
 
 TEST(PartitionsOfAPath, HaveOfSeveralNodesWithOneIdTheLatestForAMember) {
@@ -139,9 +173,18 @@ TEST(PartitionsOfAPath, AreNotTakenForThoseOfAnotherService) {
   read.members[0].data = "web-1\n10.0.0.1:80";
   read.homes = {"x"};
   EXPECT_FALSE(ViewPartitions(read).has_value());
-  // Members that have stopped own what is being handed on.
+  // Plain locks may lie below any directory.
   read.partitions[0].queue->push_back(Owning("web-1", "db7", 4711, 100));
+  EXPECT_FALSE(ViewPartitions(read).has_value());
+  // Members that have stopped own what is being handed on, and have homes.
+  read.members.clear();
+  read.homes = Shared().homes;
   EXPECT_TRUE(ViewPartitions(read).has_value());
+  read.homes.clear();
+  read.members = {MemberNode("web-1", 7, 200)};
+  read.members[0].stat = {};
+  read.members[0].data.clear();
+  EXPECT_TRUE(ViewPartitions(read).has_value()) << "a member may be what is not to be read";
 }
 
 TEST(PartitionsOfAPath, AreShownByLsWhereNobodyQueuesForThePathItself) {
