@@ -33,30 +33,30 @@ const PartitionMember* Present(const PartitionsView& view, const std::string& id
 // Nothing tells which names are of a list, but whether all are: of several lists nothing is said.
 void JudgeUnowned(const PartitionsView& view, const PathFacts& path, Findings& found) {
   const std::optional<bool> whole = view.IsWhole();
+  if (!whole || view.AreOwned() == true) return;
   Strings idle;
   for (const PartitionQueue& p : view.partitions) {
     if (p.unowned()) idle.push_back(p.name);
   }
-  if (!whole || (*whole && idle.empty())) return;
   const std::string what =
       *whole ? absl::StrCat(NameSome(idle), idle.size() == 1 ? " is" : " are", " owned by nobody")
              : "the partitions that have nodes are not those of the members' list: some that "
                "nobody owns or waits for have none, or nodes of an earlier list are still there";
   found.push_back(
       {kLikely, "partition-unowned", path.path,
-       absl::StrCat(what, ", though ", view.CountMembers(State::kPresent),
-                    " of its members are there; for a moment that is so while a fleet starts, or "
+       absl::StrCat(what,
+                    ", though members are there; for a moment that is so while a fleet starts, or "
                     "while one is handed on"),
        "ask again; if it stays, look for a member whose work did not end with its lease, which "
        "keeps the partition from beginning again there (state lost in its metrics)"});
 }
 
-// Nobody hands over because of members with another list.
+// Nobody hands over to a stranger that queues for a lock, or because of members with another list.
 bool MayShare(const PartitionsView& view, const std::string& owner, const std::string& waiter) {
   const PartitionMember* const one = Present(view, owner);
   const PartitionMember* const other = Present(view, waiter);
-  const bool known = one != nullptr && other != nullptr;
-  return owner != waiter && (!known || one->list == other->list);
+  if (owner == waiter || other == nullptr) return false;
+  return one == nullptr || one->list == other->list;
 }
 
 void JudgeKept(const Facts& facts, const PathFacts& path, Findings& found) {
@@ -121,18 +121,25 @@ void JudgeLists(const PartitionsView& view, const PathFacts& path, Findings& fou
                    " expected"});
 }
 
-// The members, as contenders of their group. Only the locks of a member say which process it is.
+// The members, as contenders of their group. Only the locks of a member say which process it is:
+// those of its session, as an earlier process with its id may still have some.
 Facts WithMembers(const Facts& facts) {
   Facts as = facts;
   as.contenders.clear();
   for (const PartitionMember& m : facts.partitions->members) {
-    if (m.state != State::kPresent) continue;
+    if (m.state == State::kAway) continue;
     ContenderInfo& c = as.contenders.emplace_back(m.node);
     for (const PartitionQueue& p : facts.partitions->partitions) {
-      if (p.owner() != nullptr && p.owner()->owner.id == m.id) c.owner = p.owner()->owner;
+      if (m.Owns(p)) c.owner = p.owner()->owner;
     }
   }
   return as;
+}
+
+// Where zkr ls and zkr break find those nodes.
+PathFacts GroupOf(PathFacts path) {
+  path.path += "/members";
+  return path;
 }
 
 }  // namespace
@@ -142,7 +149,7 @@ void JudgePartitions(const Facts& facts, const PathFacts& path, Findings& found)
   JudgeKept(facts, path, found);
   JudgeTwins(facts, path, found);
   JudgeLists(*facts.partitions, path, found);
-  JudgeHolders(WithMembers(facts), path, found);
+  JudgeHolders(WithMembers(facts), GroupOf(path), found);
 }
 
 }  // namespace zkrecipes::zkr::doctor

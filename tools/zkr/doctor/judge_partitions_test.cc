@@ -16,6 +16,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 using ReadChange = std::function<void(PartitionsRead&)>;
 
@@ -71,10 +72,16 @@ TEST(JudgePartitions, FindsWhatNobodyOwnsWhileMembersAreThere) {
   const ReadChange unseen = [](PartitionsRead& r) { r.partitions.pop_back(); };
   const ReadChange alone = [](PartitionsRead& r) { r.members.clear(); };
   EXPECT_THAT(Found(At(kSoon, {idle})), ElementsAre("partition-unowned /q"));
-  EXPECT_THAT(Diagnose(At(kSoon, {idle}))[0].seen, HasSubstr("2 is owned by nobody, though 2 of"));
+  EXPECT_THAT(Diagnose(At(kSoon, {idle}))[0].seen,
+              HasSubstr("2 is owned by nobody, though members"));
   EXPECT_THAT(Found(At(kSoon, {unseen})), ElementsAre("partition-unowned /q"));
   EXPECT_THAT(Diagnose(At(kSoon, {unseen}))[0].seen, HasSubstr("not those of the members' list"));
   EXPECT_THAT(Found(At(kSoon, {idle, alone})), ElementsAre());
+  const ReadChange earlier = [](PartitionsRead& r) {
+    r.partitions.push_back({"7", std::vector<ContenderInfo>()});
+  };
+  EXPECT_THAT(Found(At(kLate, {earlier})), ElementsAre()) << "a node of an earlier list";
+  EXPECT_THAT(Found(At(kLate, {earlier, idle})), ElementsAre("partition-unowned /q"));
 }
 
 TEST(JudgePartitions, FindsAnOwnerForWhichAnotherMemberWaitsLong) {
@@ -82,8 +89,15 @@ TEST(JudgePartitions, FindsAnOwnerForWhichAnotherMemberWaitsLong) {
   const Facts late = At(kLate, {Waits("web-1")});
   EXPECT_THAT(Found(late), ElementsAre("partition-kept /q"));
   EXPECT_THAT(Diagnose(late)[0].seen, HasSubstr("web-2@db8:12 owns 2, for which"));
-  // No member: somebody else's lock.
-  EXPECT_THAT(Found(At(kLate, {Waits("")})), ElementsAre("partition-kept /q"));
+  // An owner that is no member does not hand over at all.
+  const ReadChange taken = [](PartitionsRead& r) { r.partitions[2].queue->front().owner.id = "x"; };
+  EXPECT_THAT(Found(At(kLate, {taken, Waits("web-1")})), ElementsAre("partition-kept /q"));
+}
+
+// Of whom nobody was asked to hand over.
+TEST(JudgePartitions, FindsNothingWhereOnlyAStrangerWaits) {
+  EXPECT_THAT(Found(At(kLate, {Waits("")})), ElementsAre());
+  EXPECT_THAT(Found(At(kLate, {Waits("an operator")})), ElementsAre());
 }
 
 TEST(JudgePartitions, KnowsWhomNobodyHandsOverTo) {
@@ -111,19 +125,29 @@ TEST(JudgePartitions, FindsMembersThatHaveAnotherList) {
 TEST(JudgePartitions, FindsAMemberThatIsStoppedOrSilent) {
   Facts stopped = At(kSoon);
   stopped.machine = {"db7", {{.pid = 4711, .state = 'T', .name = "ledger"}}};
-  EXPECT_THAT(Found(stopped), ElementsAre("holder-stopped /q"));
+  EXPECT_THAT(Found(stopped), ElementsAre("holder-stopped /q/members"));
   EXPECT_THAT(Diagnose(stopped)[0].seen, HasSubstr("its place in the group"));
   Facts silent = At(kSoon);
   for (ServerFacts& server : silent.servers) server.connections.emplace();
   (*silent.servers[0].connections)[7] = {"h:1", absl::Seconds(10)};
-  EXPECT_THAT(Found(silent), ElementsAre("holder-silent /q"));
+  EXPECT_THAT(Found(silent), ElementsAre("holder-silent /q/members"));
   EXPECT_THAT(Diagnose(silent)[0].seen, HasSubstr("web-2@db8:12"));
+}
+
+// Killed and started again under the same id: for a session timeout the old process has the locks.
+TEST(JudgePartitions, NameTheNodeOfTheProcessThatIsGoneAndNotOfItsSuccessor) {
+  Facts killed = At(kSoon, {Twin});
+  killed.machine = {"db7", {{.pid = 12, .name = "another"}}};
+  EXPECT_THAT(Found(killed), ElementsAre("orphan-process /q/members"));
+  EXPECT_THAT(Diagnose(killed)[0].seen,
+              HasSubstr("that _c_7k2m9qz4x1v8b3n-member-0000000200 (pid 4711) names"));
 }
 
 TEST(JudgePartitions, StandInTheReport) {
   const Facts facts = At(kSoon, {OtherList(1)});
   EXPECT_THAT(ReportText(facts, {}),
               HasSubstr("\ndivided   3 partitions; 2 members, 1 away, with 2 different lists\n"));
+  EXPECT_THAT(ReportText(facts, {}), Not(HasSubstr("sequence numbers")));
   EXPECT_THAT(ReportJson(facts, {}), HasSubstr(R"("partitions":{"names":[)"));
 }
 
