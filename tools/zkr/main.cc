@@ -218,7 +218,8 @@ class CommandLine {
     CLI::App* command =
         AddQuestion("doctor", "Say what is wrong with the servers, and a lock", kDoctorHelp,
                     [this] { return doctor::RunDoctor(global_, doctor_); });
-    AddPath(*command, doctor_.path, "A lock or an election to examine as well");
+    AddPath(*command, doctor_.path,
+            "A lock, an election or a path of Partitions to examine as well");
     command
         ->add_option("--seen", doctor_.seen,
                      "The highest token, and its epoch (0), that any resource has seen: was the "

@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "nlohmann/json.hpp"
 
 #include "lib/queue/machine/node_name.h"
@@ -197,7 +198,7 @@ std::string QueueJson(const QueueView& view) {
 std::string OnScreen(const std::string& text, std::size_t rows) {
   // One row for the cursor, one for what stderr says of an outage, one for what is left out.
   const std::size_t most = std::max<std::size_t>(rows, 5) - 3;
-  std::vector<absl::string_view> lines = absl::StrSplit(text, '\n', absl::SkipEmpty());
+  std::vector<absl::string_view> lines = absl::StrSplit(absl::StripSuffix(text, "\n"), '\n');
   const std::size_t more = lines.size() - std::min(lines.size(), most);
   lines.resize(lines.size() - more);
   return absl::StrCat(absl::StrJoin(lines, "\n"), "\n",

@@ -81,6 +81,7 @@ TEST(Queue, DoesNotKnowAPermitThatMayNotBeRead) {
 TEST(Queue, KeepsItsHolderOnAScreenThatIsTooLow) {
   EXPECT_EQ(OnScreen("head\nheld\n1\n2\n3\n4\n", 24), "head\nheld\n1\n2\n3\n4\n");
   EXPECT_EQ(OnScreen("head\nheld\n1\n2\n3\n4\n", 7), "head\nheld\n1\n2\n... and 2 more\n");
+  EXPECT_EQ(OnScreen("head\n\n1\n", 24), "head\n\n1\n") << "between tables is an empty line";
   EXPECT_EQ(OnScreen("head\nheld\n1\n2\n", 1), "head\nheld\n... and 2 more\n");
 }
 

@@ -92,6 +92,8 @@ std::string PathText(const Facts& facts, const PathFacts& path) {
   }
   const std::ptrdiff_t hidden = std::ranges::count(facts.contenders, false, IsRead);
   if (hidden > 0) absl::StrAppend(&text, ", ", hidden, " of them not to be read");
+  // Of Partitions each queue has numbers of its own.
+  if (facts.partitions) return Paragraph("path", text);
   const std::string used =
       path.stat ? absl::StrCat(commands::NumbersOf(*path.stat).used) : "unknown";
   absl::StrAppend(&text, "; ", used, " of ", commands::Numbers::kAll, " sequence numbers used");
