@@ -28,7 +28,8 @@ void LockWorld::WhilePaused(uint32_t process, F what_others_do) {
   const bool was_paused = host(process).paused();
   host(process).set_paused(true);
   what_others_do();
-  host(process).set_paused(was_paused);
+  // It may have died meanwhile, in a callback that had been handed out before.
+  host(process).set_paused(was_paused || processes_[process].died);
 }
 
 // The ensemble expires no session that it hears of, so the client stands still for that long first.

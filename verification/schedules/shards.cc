@@ -224,6 +224,7 @@ void Shards::OnGained(Member& member, OwnedPartition partition) {
 }
 
 void Shards::OnEnded(Member& member, const absl::Status& status) {
+  follow_();
   const bool cancelled = member.cancel.stop_requested() && absl::IsCancelled(status);
   if (!cancelled && !Explains(member.core, status)) {
     break_("unexpected answer", absl::StrCat(member.id, ": ", status.ToString()));
