@@ -364,6 +364,39 @@ TEST_F(PartitionsTest, HaveAHomeWhateverIsLostWithAConnection) {
   EXPECT_EQ(a.gained, kCount);
 }
 
+// A refusal is no listing: the last one counts, also for what becomes of a dead member's.
+TEST_F(PartitionsTest, AreOwnedWhileHomesMayNotBeReadForAWhile) {
+  MemberUser& a = Start("a");
+  MemberUser& b = Start("b");
+  MemberUser& c = Start("c");
+  Step(absl::Seconds(6));
+  const size_t watches = model().watches();
+  const auto permit = [&](std::vector<zk::AclEntry> acl) {
+    ASSERT_TRUE(model().OperatorSetsAcl("/shards/homes", std::move(acl)));
+  };
+  permit({{kCreate | kDelete, "world", "anyone"}});
+  ASSERT_TRUE(model().OperatorDeletes("/shards/homes/" + Below("/shards/homes").front(),
+                                      simulation_.now()));
+  Step(absl::Seconds(4));
+  EXPECT_EQ(model().watches(), watches - 3) << "all were refused";
+  ExpectBalanced({&a, &b, &c});
+  EXPECT_EQ(a.gained + b.gained + c.gained, kCount);
+  permit({});
+  Step(absl::Seconds(15));
+  EXPECT_EQ(model().watches(), watches);
+  EXPECT_THAT(Below("/shards/homes"), SizeIs(3)) << "and what was missed is made";
+}
+
+TEST_F(PartitionsTest, HaveNoHomeWhereItMayNotBeMade) {
+  Start("a");
+  Step(absl::Seconds(4));
+  ASSERT_TRUE(model().OperatorSetsAcl("/shards/homes", {{kRead, "world", "anyone"}}));
+  MemberUser& b = Start("b");
+  Step(absl::Seconds(10));
+  EXPECT_EQ(b.running->status(), absl::OkStatus());
+  EXPECT_THAT(Below("/shards/homes"), SizeIs(1));
+}
+
 // With members that know the homes, and with different plans, some partitions would have no owner.
 TEST_F(PartitionsTest, AreOwnedOnceHomesThatMightNotBeReadMayBe) {
   MemberUser& a = Start("a");

@@ -74,7 +74,7 @@ class EventListener {
 
   // Of a member of Partitions on `path`, beside the events of its locks (PATH/partitions/NAME) and
   // of its place in the group (PATH/members): what it knows of all, after each change. Its last
-  // call has an empty report. AtOnce is asked for it with the path of one of the locks.
+  // call has an empty report. AtOnce is asked for it with a path below PATH/partitions.
   virtual void OnPartitions(const std::string& path, const PartitionsReport& now,
                             const PartitionsReport& before);
 };

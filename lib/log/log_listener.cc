@@ -134,8 +134,10 @@ class LogWriter : public EventListener {
   }
   void OnPartitions(const std::string& path, const PartitionsReport& now,
                     const PartitionsReport& before) override {
+    const LogLevel level = LevelOf(now, before);
+    if (level < least_) return;  // before the text is made
     const std::string reason = TextOf(now);
-    LogRecord record = RecordOf(LogEvent::kPartitions, LevelOf(now, before), path);
+    LogRecord record = RecordOf(LogEvent::kPartitions, level, path);
     record.waits_for = now.waited_for;
     record.reason = reason;
     Write(record);

@@ -212,7 +212,7 @@ TEST(LogRecord, NoTextEndsTheLineOrLooksLikeAField) {
 
 TEST(LogRecord, EachEventHasANameOfItsOwn) {
   std::string names = " ";
-  for (int i = 0; i <= static_cast<int>(LogEvent::kNoConnection); ++i) {
+  for (int i = 0; i <= static_cast<int>(LogEvent::kPartitions); ++i) {
     const std::string name = ToString(static_cast<LogEvent>(i)) + " ";
     EXPECT_EQ(names.find(" " + name), std::string::npos) << name;
     names += name;

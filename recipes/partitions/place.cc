@@ -93,9 +93,10 @@ std::optional<int64_t> PartitionPlace::token() const {
 }
 
 // There is no event when a membership that has joined again is proven, or is refused for good, nor
-// when the creation of a home was lost with a connection.
+// when what was sent for a home was lost with a connection.
 void PartitionPlace::Check() {
-  const bool settled = spell_.joined() && spell_.IsSeen(token()) && !LacksHome();
+  const bool at_home = home_refused_ || (!LacksHome() && homes_.Former().empty());
+  const bool settled = spell_.joined() && spell_.IsSeen(token()) && at_home;
   if (leaves_ || checks_ || settled) return;
   const absl::Status refusal = membership_.has_value() ? membership_->status() : absl::OkStatus();
   if (!refusal.ok()) return runner_.Fail(refusal);
@@ -115,22 +116,24 @@ void PartitionPlace::OnView(const absl::StatusOr<GroupView>& view) {
   if (!connected_) return homes_.OnCutOff();  // the last one counts until there is another
   present_ = PartitionsCore::PresentIn(*view);
   ForgetHomes();
-  // A member that has just gone is away only if its home is known: members of which some know it
-  // and some do not would hand its partitions round. The servers tell of the home first.
-  if (homes_watch_ == nullptr || !homes_watch_->Hurry()) Replan();
+  Replan();
 }
 
 // On the executor: a plan for many names and members takes a while, in which no beat would be sent.
 void PartitionPlace::Replan() {
   if (!present_.has_value() || !homes_.names().has_value()) return;
+  // A member that has just gone is away only if its home is known: members of which some know it
+  // and some do not would hand its partitions round. In one session the servers tell of the home
+  // first. OnHomes plans.
+  if (homes_watch_ != nullptr && homes_watch_->Hurry()) return;
   outdated_ = planning_;
   if (std::exchange(planning_, true)) return;
   runner_.core().executor()->Execute(
       [runner = runner_.shared_from_this(), present = *present_, homes = *homes_.names()] {
         runner->Post([plan = runner->of().Plan(present, homes)](PartitionRunner& its) {
           its.place().planning_ = false;
+          if (its.place().outdated_) return its.place().Replan();
           its.place().OnPlan(plan);
-          if (its.place().outdated_) its.place().Replan();
         });
       });
 }
@@ -172,6 +175,7 @@ void PartitionPlace::WatchHomes() {
 // may leave a partition to each other. One that may read none plans without.
 void PartitionPlace::OnHomes(absl::StatusOr<zk::Names> homes) {
   homes_listed_ = homes.ok();
+  home_refused_ = false;
   if (homes.ok()) {
     homes_.OnListed(*std::move(homes));
   } else {
@@ -203,10 +207,10 @@ void PartitionPlace::MakeHome() {
   const auto& own = runner_.of().options.acquire.acl;
   if (own.has_value()) acl = session::client::EntriesOf(*own);
   const std::string parent = runner_.core().name_space().ToServer(runner_.of().homes());
-  const auto ignore = [](const zk::Reply&) {};
-  session->Send(zk::Create{parent, "", zk::CreateMode::kContainer, acl}, ignore);
+  session->Send(zk::Create{parent, "", zk::CreateMode::kContainer, acl}, [](const zk::Reply&) {});
   session->Send(
-      zk::Create{zk::JoinPath(parent, homes_.own()), "", zk::CreateMode::kPersistent, acl}, ignore);
+      zk::Create{zk::JoinPath(parent, homes_.own()), "", zk::CreateMode::kPersistent, acl},
+      NoteRefusal());
 }
 
 void PartitionPlace::ForgetHomes() {
@@ -216,9 +220,19 @@ void PartitionPlace::ForgetHomes() {
   }
 }
 
+// What was refused is not sent again until the homes change.
+std::function<void(const zk::Reply&)> PartitionPlace::NoteRefusal() {
+  return [weak = runner_.weak_from_this()](const zk::Reply& reply) {
+    if (reply.code != zk::Code::kNoAuth && reply.code != zk::Code::kInvalidAcl) return;
+    const auto runner = weak.lock();
+    if (runner == nullptr) return;
+    runner->Post([](PartitionRunner& its) { its.place().home_refused_ = true; });
+  };
+}
+
 void PartitionPlace::DeleteHome(const std::string& name) {
   const std::string parent = runner_.core().name_space().ToServer(runner_.of().homes());
-  runner_.session()->Send(zk::Delete{zk::JoinPath(parent, name)}, [](const zk::Reply&) {});
+  runner_.session()->Send(zk::Delete{zk::JoinPath(parent, name)}, NoteRefusal());
 }
 
 }  // namespace zkrecipes::internal

@@ -4,6 +4,7 @@
 #define ZKRECIPES_RECIPES_PARTITIONS_PLACE_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -51,6 +52,7 @@ class PartitionPlace {
   void MakeHome();
   void ForgetHomes();
   void DeleteHome(const std::string& name);
+  std::function<void(const zk::Reply&)> NoteRefusal();
 
   PartitionRunner& runner_;
   const Group group_;
@@ -68,7 +70,8 @@ class PartitionPlace {
   bool outdated_ = false;      // ... and what it began with has changed
   bool checks_ = false;        // a timer for what has not settled runs
   bool homes_listed_ = false;  // by the last answer
-  bool connected_ = false;
+  bool home_refused_ = false;  // since that
+  bool connected_ = true;      // until it is known
   int members_ = 0;
   int other_lists_ = 0;
 };

@@ -6,10 +6,10 @@
 
 namespace zkrecipes::internal {
 
-PartitionState::PartitionState(std::shared_ptr<PartitionRunner> its_runner, size_t its_place,
+PartitionState::PartitionState(std::shared_ptr<PartitionRunner> its_runner, size_t its_index,
                                std::string its_name, Lease its_lease)
     : runner(std::move(its_runner)),
-      which(its_place),
+      which(its_index),
       name(std::move(its_name)),
       lease(std::move(its_lease)) {}
 

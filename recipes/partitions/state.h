@@ -19,7 +19,7 @@ namespace zkrecipes::internal {
 // which is the user's while an OwnedPartition is there, and the runner's before and after that.
 class PartitionState : public std::enable_shared_from_this<PartitionState> {
  public:
-  PartitionState(std::shared_ptr<PartitionRunner> its_runner, size_t its_place,
+  PartitionState(std::shared_ptr<PartitionRunner> its_runner, size_t its_index,
                  std::string its_name, Lease its_lease);
 
   void HeedEnd();
