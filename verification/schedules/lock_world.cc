@@ -72,6 +72,14 @@ LockWorld::~LockWorld() {
   for (const Process& process : processes_) {
     process.core->Close(std::make_shared<base::OneShot<absl::Status>>());
   }
+  if (shards() == nullptr) return;
+  // A member keeps itself until it is over, also one whose process has died: its client tells it.
+  shards_->Forget();
+  for (const Process& process : processes_) {
+    process.host->set_paused(false);
+    process.host->set_network(Host::Network::kUp);
+  }
+  simulation_.RunUntil(now() + absl::Minutes(1));
 }
 
 // ---- what happens -------------------------------------------------------------------------------

@@ -201,7 +201,8 @@ void LockWorld::Die(uint32_t client) {
   }
   if (writes()) register_->NoteClose(core);
   if (shards_ != nullptr) shards_->NoteDeath(core);
-  process.host->Mute();
+  // A member of partitions keeps itself until its answers have come: at the end of the world.
+  if (shards_ == nullptr) process.host->Mute();
   process.host->set_paused(true);
   process.host->BreakConnections();
   current_[client] = OpenClient();

@@ -82,7 +82,7 @@ void Shards::Start(Member& member, const std::shared_ptr<Client>& client, Acquir
   const auto safely = [weak = weak_from_this(), m = &member](auto does) {
     return [weak, m, does](auto what) {
       const auto self = weak.lock();
-      if (self == nullptr) return;
+      if (self == nullptr || m->died) return;
       if (!m->running.has_value()) self->break_("told after its end", m->id);
       does(*self, *m, std::move(what));
       self->after_callback_(m->core);
@@ -183,6 +183,17 @@ void Shards::NoteDeath(const Core& core) {
   for (const auto& member : members_) member->died |= member->core == core;
   std::erase_if(watchers_, [&](const Watcher& w) { return w.core == core && !w.ended; });
   NoteClose(core);
+}
+
+void Shards::Forget() {
+  watchers_.clear();
+  for (const auto& member : members_) {
+    member->died = true;  // it is told nothing any more
+    member->cancel.request_stop();
+    member->running.reset();
+    member->membership.reset();
+    member->works.clear();
+  }
 }
 
 bool Shards::IsInertInAChild() {

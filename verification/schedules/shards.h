@@ -60,6 +60,7 @@ class Shards : public HistoryReader, public std::enable_shared_from_this<Shards>
   void DestroyAll(const Core& core);  // that its user has
   void NoteClose(const Core& core);
   void NoteDeath(const Core& core);
+  void Forget();  // at the end of the world: all is destroyed, and what comes of it not judged
   bool IsInertInAChild();  // destroys all
   int gained() const { return gained_; }
 
