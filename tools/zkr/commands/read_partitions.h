@@ -14,8 +14,8 @@
 
 namespace zkrecipes::zkr::commands {
 
-// The members and the owners below `path`; nullopt if it is no path of Partitions, or the members or
-// the names may not be listed. Blocks for five round trips at most, in the last of which are a
+// The members and the owners below `path`; nullopt if it is no path of Partitions, or the members
+// or the names may not be listed. Blocks for five round trips at most, in the last of which are a
 // request for each partition and each contender. `wait` is of each of them. Errors: those of
 // ListContenders; a partition whose queue alone may not be read is unknown.
 absl::StatusOr<std::optional<PartitionsView>> ReadPartitions(Client& client,
