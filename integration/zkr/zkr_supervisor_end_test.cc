@@ -184,11 +184,12 @@ TEST_P(Supervised, LeavesNoCgroupBehindThoughZkrAndGuardAreKilled) {
   const pid_t guard = DescendantOf(program->pid(), "lock-guard");
   ASSERT_NE(guard, 0);
   // Before it has ended the runner, which removes the cgroup, and could not remove it itself. A zkr
-  // that runs would continue it.
+  // that runs would continue it, and so does the kernel when zkr ends, which orphans its process
+  // group. So the guard goes first.
   program->Signal(SIGSTOP);
   StopProcess(guard);
-  program->Signal(SIGKILL);
   kill(guard, SIGKILL);
+  program->Signal(SIGKILL);
   EXPECT_TRUE(life_.WaitUntilCut());
   const std::string name = "zkr-" + std::to_string(program->pid()) + "-*";
   EXPECT_TRUE(Eventually([&] {
