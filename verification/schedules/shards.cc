@@ -40,6 +40,15 @@ struct Shards::Member {
   PartitionsReport report = {};
   bool died = false;
 
+  void Leave() {
+    cancel.request_stop();
+    running.reset();
+    membership.reset();
+  }
+  void Destroy() {
+    Leave();
+    works.clear();
+  }
   bool Refused() const { return running.has_value() && !running->status().ok(); }
 };
 
@@ -59,9 +68,7 @@ Shards::Shards(testing::memory::ModelEnsemble& model, const QueueHistory& queue,
 void Shards::JoinOrLeave(size_t slot, const std::shared_ptr<Client>& client,
                          AcquireOptions acquire) {
   if (const auto leaver = std::exchange(slots_[slot], nullptr)) {
-    leaver->cancel.request_stop();
-    leaver->running.reset();
-    leaver->membership.reset();
+    leaver->Leave();
     return;
   }
   const std::string fresh =
@@ -162,10 +169,7 @@ void Shards::WatchOrStop(const std::shared_ptr<Client>& client) {
 void Shards::DestroyAll(const Core& core) {
   for (Member* const member : Living()) {
     if (member->core != core) continue;
-    member->cancel.request_stop();
-    member->running.reset();
-    member->membership.reset();
-    member->works.clear();
+    member->Destroy();
     if (slots_[member->slot].get() == member) slots_[member->slot] = nullptr;
   }
   std::erase_if(watchers_, [&](const Watcher& w) { return w.core == core && !w.ended; });
@@ -189,10 +193,7 @@ void Shards::Forget() {
   watchers_.clear();
   for (const auto& member : members_) {
     member->died = true;  // it is told nothing any more
-    member->cancel.request_stop();
-    member->running.reset();
-    member->membership.reset();
-    member->works.clear();
+    member->Destroy();
   }
 }
 
