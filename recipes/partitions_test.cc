@@ -397,6 +397,33 @@ TEST_F(PartitionsTest, HaveNoHomeWhereItMayNotBeMade) {
   EXPECT_THAT(Below("/shards/homes"), SizeIs(1));
 }
 
+// Each refusal is a write of the quorum's.
+TEST_F(PartitionsTest, DoNotTryAgainAndAgainToMakeHomesWhereTheyMayNotBeMade) {
+  Start("");  // it has none
+  Step(absl::Seconds(4));
+  const auto permit = [&](const char* path, std::vector<zk::AclEntry> acl) {
+    ASSERT_TRUE(model().OperatorSetsAcl(path, std::move(acl)));
+  };
+  permit("/shards", {{kRead, "world", "anyone"}});
+  Start("b");
+  const auto writes = [&] {
+    Step(absl::Seconds(4));
+    const int64_t before = model().last_zxid(0);
+    Step(absl::Minutes(1));
+    return model().last_zxid(0) - before;
+  };
+  const int64_t without_homes = writes();
+  ASSERT_TRUE(model().OperatorCreates("/shards/homes", {}, simulation_.now()));
+  permit("/shards/homes", {{kRead, "world", "anyone"}});
+  const int64_t with_closed_homes = writes();
+  permit("/shards/homes", {});
+  ASSERT_TRUE(model().OperatorCreates("/shards/homes/x", {}, simulation_.now()));
+  const int64_t calm = writes();
+  EXPECT_THAT(Below("/shards/homes"), SizeIs(2)) << "homes have changed, so it was tried again";
+  EXPECT_LT(without_homes, calm + 10);
+  EXPECT_LT(with_closed_homes, calm + 10);
+}
+
 // With members that know the homes, and with different plans, some partitions would have no owner.
 TEST_F(PartitionsTest, AreOwnedOnceHomesThatMightNotBeReadMayBe) {
   MemberUser& a = Start("a");

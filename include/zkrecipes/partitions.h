@@ -130,9 +130,10 @@ struct PartitionEvents {
 // restarting one process after another. PartitionsReport::other_lists tells.
 //
 // Restarting members one after another moves each partition at most twice, away and back, if each
-// has an id of its own: for that it leaves a node in PATH/homes, which the others delete once they
-// have missed it for ten minutes, with the next change of the group. Without ids a restart moves
-// more than it must, and so does an id that never comes back, once it is forgotten.
+// has an id of its own: for that it leaves a node in PATH/homes. Another member that has missed it
+// for ten minutes, without losing its own connection meanwhile, deletes that with the next change
+// of the group. Without ids a restart moves more than it must, and so does an id that never comes
+// back, once it is forgotten.
 //
 // PATH/members is a Group, and PATH/partitions/NAME the path of a Lock: `zkr ls` shows both. Needs
 // the ACL permissions of these. Neither Curator nor kazoo's SetPartitioner shares the path.

@@ -220,12 +220,14 @@ void PartitionPlace::ForgetHomes() {
   }
 }
 
-// What was refused is not sent again until the homes change.
+// What was refused is not sent again until the homes change. No node: their parent was refused, or
+// has just been reaped, of which the watch tells.
 std::function<void(const zk::Reply&)> PartitionPlace::NoteRefusal() {
   return [weak = runner_.weak_from_this()](const zk::Reply& reply) {
-    if (reply.code != zk::Code::kNoAuth && reply.code != zk::Code::kInvalidAcl) return;
+    const bool refused = reply.code == zk::Code::kNoAuth || reply.code == zk::Code::kInvalidAcl ||
+                         reply.code == zk::Code::kNoNode;
     const auto runner = weak.lock();
-    if (runner == nullptr) return;
+    if (runner == nullptr || !refused) return;
     runner->Post([](PartitionRunner& its) { its.place().home_refused_ = true; });
   };
 }
