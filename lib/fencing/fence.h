@@ -21,7 +21,8 @@ namespace fencing {
 // The lowest floor that refuses all that either of them refuses.
 inline FencingFloor Joined(const FencingFloor& a, const FencingFloor& b) {
   if (a.epoch != b.epoch) return a.epoch > b.epoch ? a : b;
-  return {a.epoch, std::max(a.exclusive, b.exclusive), std::max(a.shared, b.shared)};
+  const auto [exclusive, turn] = std::max(std::pair(a.exclusive, a.turn), {b.exclusive, b.turn});
+  return {a.epoch, exclusive, std::max(a.shared, b.shared), turn};
 }
 
 // The store that the fences of a gate share, and that may be null.

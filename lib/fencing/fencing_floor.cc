@@ -15,13 +15,22 @@ absl::Status Stale(const FencingPass& pass, const char* whose, FencingToken seen
                    ") is older than ", seen.ToString(), ", which ", whose, " has shown"));
 }
 
-}  // namespace
-
-absl::Status FencingFloor::Admit(const FencingPass& pass) {
+absl::Status CheckForm(const FencingPass& pass) {
   if (pass.token <= FencingToken()) {
     return absl::InvalidArgumentError(
         absl::StrCat("the token ", pass.token.ToString(), " is none: it must be positive"));
   }
+  if (pass.turn < 0 || (pass.turn > 0 && pass.mode == GrantMode::kShared)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the turn ", pass.turn, " is none: it must not be negative, and a reader has no turns"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status FencingFloor::Admit(const FencingPass& pass) {
+  if (absl::Status status = CheckForm(pass); !status.ok()) return status;
   if (pass.epoch < epoch) {
     return absl::FailedPreconditionError(absl::StrCat("stale: the token ", pass.token.ToString(),
                                                       " is of epoch ", pass.epoch, ", and epoch ",
@@ -31,8 +40,17 @@ absl::Status FencingFloor::Admit(const FencingPass& pass) {
   const bool reader = pass.mode == GrantMode::kShared;
   if (pass.token < exclusive) return Stale(pass, "an exclusive holder", exclusive);
   if (!reader && pass.token < shared) return Stale(pass, "a reader", shared);
-  FencingToken& seen = reader ? shared : exclusive;
-  seen = std::max(seen, pass.token);
+  if (reader) {
+    shared = std::max(shared, pass.token);
+    return absl::OkStatus();
+  }
+  if (pass.token == exclusive && pass.turn < turn) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("stale: turn ", pass.turn, " of the token ", pass.token.ToString(), " (",
+                     ToString(pass.mode), ") is over: turn ", turn, " has been shown"));
+  }
+  exclusive = pass.token;
+  turn = pass.turn;
   return absl::OkStatus();
 }
 

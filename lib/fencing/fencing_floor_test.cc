@@ -15,6 +15,9 @@ using enum GrantMode;
 FencingPass Pass(int64_t token, GrantMode mode = kExclusive, int64_t epoch = 0) {
   return {FencingToken(token), mode, epoch};
 }
+FencingPass Turn(int64_t token, int64_t turn, int64_t epoch = 0) {
+  return {FencingToken(token), kExclusive, epoch, turn};
+}
 
 class AdmitTest : public ::testing::Test {
  protected:
@@ -64,10 +67,41 @@ TEST_F(AdmitTest, ANewEpochBeginsWithAnyTokenAndEndsTheOldOne) {
   EXPECT_TRUE(Admits(Pass(5, kExclusive, 1)));
 }
 
-TEST(Admit, NoTokenIsNoPass) {
+TEST_F(AdmitTest, ATurnIsOverOnceALaterOneOfItsTokenWasShown) {
+  EXPECT_TRUE(Admits(Turn(5, 3)));
+  EXPECT_TRUE(Admits(Turn(5, 3)));
+  EXPECT_TRUE(Admits(Turn(5, 9)));
+  EXPECT_FALSE(Admits(Turn(5, 8)));
+  EXPECT_EQ(refusal_, "stale: turn 8 of the token 5 (exclusive) is over: turn 9 has been shown");
+  EXPECT_FALSE(Admits(Pass(5))) << "one without a turn comes before the first";
+  EXPECT_FALSE(Admits(Turn(4, 10))) << "the token counts first";
+}
+
+TEST_F(AdmitTest, TurnsBeginAgainWithEachTokenAndEpoch) {
+  EXPECT_TRUE(Admits(Turn(5, 9)));
+  EXPECT_TRUE(Admits(Turn(6, 1)));
+  EXPECT_FALSE(Admits(Turn(5, 10)));
+  EXPECT_TRUE(Admits(Pass(7)));
+  EXPECT_EQ(floor_.turn, 0);
+  EXPECT_TRUE(Admits(Turn(7, 4)));
+  EXPECT_TRUE(Admits(Turn(7, 2, 1)));
+  EXPECT_FALSE(Admits(Turn(7, 5)));
+}
+
+TEST_F(AdmitTest, AReaderHasNoTurnsAndLeavesThemAlone) {
+  EXPECT_TRUE(Admits(Turn(5, 9)));
+  EXPECT_TRUE(Admits(Pass(5, kShared)));
+  EXPECT_FALSE(Admits(Turn(5, 8)));
+  EXPECT_TRUE(Admits(Turn(5, 9)));
+  EXPECT_TRUE(Admits(Pass(7, kShared)));
+  EXPECT_FALSE(Admits(Turn(6, 10)));
+}
+
+TEST(Admit, NoTokenOrNoTurnIsNoPass) {
   FencingFloor floor;
-  for (const int64_t token : {int64_t{0}, int64_t{-7}}) {
-    EXPECT_EQ(floor.Admit(Pass(token)).code(), absl::StatusCode::kInvalidArgument);
+  for (const FencingPass& pass :
+       {Pass(0), Pass(-7), Turn(5, -1), FencingPass{FencingToken(5), kShared, 0, 1}}) {
+    EXPECT_EQ(floor.Admit(pass).code(), absl::StatusCode::kInvalidArgument);
   }
   EXPECT_EQ(floor, FencingFloor());
 }

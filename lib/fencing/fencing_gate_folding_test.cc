@@ -154,6 +154,26 @@ TEST(FencingGate, AGroupFoldsNothingOfAnothers) {
   }
 }
 
+// One holder's token may be shown for many keys.
+TEST(FencingGate, FoldsOfOneTokenTheLowestTurnAndForgetsNone) {
+  Memory::Kept kept;
+  auto gate = GateOn(kept, 4);
+  const auto admit = [&gate](const std::string& key, int64_t token, int64_t turn) {
+    return gate->Admit(key, {.token = FencingToken(token), .turn = turn});
+  };
+  for (const int64_t turn : {8, 9, 7, 6}) {
+    ASSERT_EQ(admit(absl::StrCat("key ", turn), 5, turn), absl::OkStatus());
+  }
+  gate = GateOn(kept, 4);  // where none of them is live
+  for (const int64_t turn : {6, 7, 8, 9}) {
+    ASSERT_EQ(admit(absl::StrCat("new ", turn), 6, turn), absl::OkStatus());
+    EXPECT_EQ(gate->common_floor(), (FencingFloor{0, FencingToken(5), {}, turn}));
+  }
+  for (const int64_t turn : {6, 7, 8, 9}) {
+    EXPECT_TRUE(absl::IsFailedPrecondition(admit(absl::StrCat("key ", turn), 5, turn - 1)));
+  }
+}
+
 TEST(FencingGate, RefusesANewKeyRatherThanFoldOneThatIsLive) {
   const auto gate = GateFor(4);
   std::vector<FencingKey> held;

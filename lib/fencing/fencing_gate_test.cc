@@ -59,6 +59,18 @@ TEST(FencingGate, AKeyIsJudgedBeforeItIsKept) {
             absl::OkStatus());
 }
 
+TEST(FencingGate, SavesEachTurnOfATokenBeforeItAdmitsIt) {
+  Memory::Kept kept;
+  const auto gate = GateOn(kept);
+  const auto admit = [](FencingGate& judge, int64_t turn) {
+    return judge.Admit("a", {.token = FencingToken(7), .turn = turn});
+  };
+  for (const int64_t turn : {1, 1, 2, 2}) EXPECT_EQ(admit(*gate, turn), absl::OkStatus());
+  EXPECT_EQ(kept.saves, 2);
+  EXPECT_TRUE(absl::IsFailedPrecondition(admit(*gate, 1)));
+  EXPECT_TRUE(absl::IsFailedPrecondition(admit(*GateOn(kept), 1))) << "after a restart";
+}
+
 TEST(FencingGate, RefusesAStoreOfAnotherKind) {
   Memory::Kept kept;
   kept.floors["another's"] = {};

@@ -176,7 +176,7 @@ void GateGroup::Count(const std::string& key, bool refused) {
 
 GateGroup::Rank GateGroup::RankOf(const Slot& slot) {
   const FencingFloor floor = slot.fence->floor();
-  return {floor.epoch, std::max(floor.exclusive, floor.shared)};
+  return {floor.epoch, std::max(std::pair(floor.exclusive, floor.turn), {floor.shared, 0})};
 }
 
 FencingFloor GateGroup::FloorOf(const std::string& key) const {

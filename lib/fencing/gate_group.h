@@ -52,8 +52,9 @@ class GateGroup {
     bool idle = false;  // in idle_, not in line_
   };
   using Slots = std::unordered_map<std::string, Slot>;
-  using Entry = Slots::value_type;                // where it is until it is erased
-  using Rank = std::pair<int64_t, FencingToken>;  // epoch, highest token
+  using Entry = Slots::value_type;  // where it is until it is erased
+  // Epoch, highest token, its turn.
+  using Rank = std::pair<int64_t, std::pair<FencingToken, int64_t>>;
   struct Place {
     FencePointer fence;
     bool anew = false;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A gate with little room beside a model that remembers everything: random holders of keys in two
-// groups, with tokens of an ensemble each, show passes late, again, and after newer ones, some by a
-// FencingKey that they let go of later; the store fails, and the gate is opened anew. The gate
-// admits nothing that the model refuses, and refuses what the model admits only as
-// FencingGateOptions::max_keys says.
+// groups, with tokens of an ensemble each and some with turns, show passes late, again, and after
+// newer ones, some by a FencingKey that they let go of later; the store fails, and the gate is
+// opened anew. The gate admits nothing that the model refuses, and refuses what the model admits
+// only as FencingGateOptions::max_keys says.
 
 #include <algorithm>
 #include <array>
@@ -45,7 +45,7 @@ struct Group {
 };
 
 struct Counts {
-  int admitted = 0, stale = 0, folded = 0, exhausted = 0, failed = 0;
+  int admitted = 0, stale = 0, over = 0, folded = 0, exhausted = 0, failed = 0;
 };
 
 class GateWorld {
@@ -128,12 +128,27 @@ class GateWorld {
                      .key = AnyKey(group),
                      .pass = {.token = FencingToken(++groups_[group].last_token)},
                      .since = groups_[group].came.size()};
-    if (Any(4) == 0) holder.pass.mode = GrantMode::kShared;
+    if (Any(4) == 0) {
+      holder.pass.mode = GrantMode::kShared;
+    } else if (Any(2) == 0) {
+      holder.pass.turn = 1;
+    }
     holders_.push_back(holder);
     if (Any(3) > 0) Show(holders_.back());
   }
 
+  // Of a token with turns sometimes the next one, and now and then one that may be over.
   void Show(Holder& holder) {
+    if (holder.pass.turn > 0 && Any(3) == 0) ++holder.pass.turn;
+    if (holder.pass.turn > 1 && Any(10) == 0) {
+      Holder late = holder;
+      late.pass.turn -= 1 + Any(2);
+      ShowPass(late);
+    }
+    ShowPass(holder);
+  }
+
+  void ShowPass(Holder& holder) {
     const auto held = held_.find(holder.key);
     const absl::Status status = held != held_.end() ? held->second.Admit(holder.pass)
                                                     : gate_->Admit(holder.key, holder.pass);
@@ -143,6 +158,7 @@ class GateWorld {
                               std::string(status.message())));
     if (!floor.Admit(holder.pass).ok()) {
       ++counts_.stale;
+      counts_.over += holder.pass.token == floor.exclusive;
       EXPECT_TRUE(absl::IsFailedPrecondition(status)) << "the model refuses it";
       return;
     }
@@ -199,12 +215,14 @@ TEST(GateModel, AdmitsNothingStaleAndRefusesOnlyWhatIsNotLive) {
   // All of it happened.
   EXPECT_GT(counts.admitted, 50'000);
   EXPECT_GT(counts.stale, 10'000);
+  EXPECT_GT(counts.over, 500);
   EXPECT_GT(counts.folded, 1000);
   EXPECT_GT(counts.failed, 1000);
   EXPECT_GT(counts.exhausted, 100);
   EXPECT_LT(counts.exhausted, counts.admitted / 50);
-  std::printf("admitted %d, stale %d, folded %d, no place %d, store failed %d\n", counts.admitted,
-              counts.stale, counts.folded, counts.exhausted, counts.failed);
+  std::printf("admitted %d, stale %d, %d of them turns, folded %d, no place %d, store failed %d\n",
+              counts.admitted, counts.stale, counts.over, counts.folded, counts.exhausted,
+              counts.failed);
 }
 
 }  // namespace

@@ -14,7 +14,8 @@
 
 namespace [[gnu::visibility("default")]] zkrecipes {
 
-// The highest passes that a resource has seen. It only grows: epochs first, then tokens.
+// The highest passes that a resource has seen. It only grows: epochs first, then tokens,
+// then the turns of one token.
 struct FencingFloor {
   // Restoring an old backup of the ensemble sets its tokens back. Its operators then raise the
   // epoch: a pass of the new epoch is admitted with any token, and a pass of an older epoch is
@@ -22,12 +23,15 @@ struct FencingFloor {
   int64_t epoch = 0;
   FencingToken exclusive = {};  // the highest that an exclusive holder or a leader has shown
   FencingToken shared = {};     // the highest that a reader has shown
+  int64_t turn = 0;             // the highest that was shown with the token `exclusive`
 
   // The rule, for a resource that keeps its floor by itself. OK: admitted, and the floor is raised.
   // An equal token is admitted, since one holder has many operations. An exclusive token must be at
-  // least every token seen; a reader's at least every exclusive one.
-  //   FailedPrecondition  the pass is stale: its holder has lost the lock. The floor stays.
-  //   InvalidArgument     the pass has no token
+  // least every token seen; a reader's at least every exclusive one. With the token `exclusive`, an
+  // exclusive holder's turn must be at least `turn`.
+  //   FailedPrecondition  the pass is stale: its holder has lost the lock, or its turn is over. The
+  //                       floor stays.
+  //   InvalidArgument     the pass has no token, a negative turn, or is a reader's with a turn
   absl::Status Admit(const FencingPass& pass);
 
   friend bool operator==(const FencingFloor&, const FencingFloor&) = default;

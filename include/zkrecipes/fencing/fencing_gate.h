@@ -21,8 +21,8 @@ class GateGroups;
 }  // namespace internal
 
 // The floor of one key. Thread-safe; may outlive its gate. A pass that raises the floor, as the
-// first of each grant does, waits for the store; no other pass waits for it, or for a pass that is
-// being saved.
+// first of each grant and of each turn does, waits for the store; no other pass waits for it, or
+// for a pass that is being saved.
 class FencingKey {
  public:
   // Admits the pass, or says why not. Blocks for the store when the floor is raised; an error of
