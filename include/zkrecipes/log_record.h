@@ -36,7 +36,8 @@ enum class LogEvent {
   // each further session timeout
   kNoConnection,
   // Of a member of Partitions: debug; info once all that it should own is owned, and if the members
-  // have changed; a warning if work has outlived its lease, or members have another list.
+  // have changed; a warning if one of its own is lost before its work has ended, or members have
+  // another list. Each lease has its own kLost, too.
   kPartitions,
 };
 std::string ToString(LogEvent event);  // "queued", "granted", ..., "place_lost", "partitions"

@@ -48,9 +48,9 @@ struct PrometheusOptions {
 //                                  .on_session_report = metrics->SessionReports()});
 //   const Subscription states = metrics->Follow(**client);
 //
-// Thread-safe; does not block. One object may serve several clients: their counters add up, and a
-// gauge shows the client that changed last. Give each client its own object, with a label, to tell
-// them apart.
+// Thread-safe; does not block. One object may serve several clients: their counters add up, and so
+// do the gauges of leases and partitions; another gauge shows the client that changed last. Give
+// each client its own object, with a label, to tell them apart.
 class PrometheusMetrics : public EventListener {
  public:
   // Throws as prometheus-cpp does: std::invalid_argument for a label with an invalid name.

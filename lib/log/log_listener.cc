@@ -46,11 +46,15 @@ bool IsCalm(const PartitionsReport& r) {
   return r.owned == r.assigned && r.waited_for == 0 && r.lost == 0;
 }
 
-// A thousand partitions change a thousand times while a fleet starts.
+// A thousand partitions change a thousand times while a fleet starts. What is lost and not waited
+// for was to go anyway: it is another member's by now, or this one stops.
 LogLevel LevelOf(const PartitionsReport& now, const PartitionsReport& before) {
-  if (now.lost > before.lost || now.other_lists > before.other_lists) return LogLevel::kWarning;
+  const bool loses = now.lost > before.lost;
+  const bool needed = now.waited_for > before.waited_for;
+  if ((loses && needed) || now.other_lists > before.other_lists) return LogLevel::kWarning;
   const bool others = now.members != before.members || now.other_lists != before.other_lists;
-  return others || (IsCalm(now) && !IsCalm(before)) ? LogLevel::kInfo : LogLevel::kDebug;
+  const bool tells = loses || others || (IsCalm(now) && !IsCalm(before));
+  return tells ? LogLevel::kInfo : LogLevel::kDebug;
 }
 
 std::string TextOf(const PartitionsReport& r) {

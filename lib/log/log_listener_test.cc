@@ -81,7 +81,8 @@ TEST_F(LogListenerTest, WritesWhatAMemberOfPartitionsKnows) {
   const PartitionsReport starts = {.members = 3, .assigned = 5, .waited_for = 5};
   const PartitionsReport gains = {.members = 3, .owned = 1, .assigned = 5, .waited_for = 4};
   const PartitionsReport calm = {.members = 3, .owned = 5, .assigned = 5};
-  const PartitionsReport lost = {.members = 3, .owned = 4, .assigned = 5, .lost = 1};
+  const PartitionsReport lost = {
+      .members = 3, .owned = 4, .assigned = 5, .waited_for = 1, .lost = 1};
   const PartitionsReport mixed = {.members = 3, .other_lists = 1, .owned = 5, .assigned = 5};
   const PartitionsReport cut = {.members = 3, .owned = 5, .assigned = 5, .connected = false};
   log.OnPartitions("/s", starts, {});
@@ -96,10 +97,24 @@ TEST_F(LogListenerTest, WritesWhatAMemberOfPartitionsKnows) {
           "info partitions /s waits_for=5 reason=\"owns 0, assigned 5, members 3\"",
           "debug partitions /s waits_for=4 reason=\"owns 1, assigned 5, members 3\"",
           "info partitions /s reason=\"owns 5, assigned 5, members 3\"",
-          "warning partitions /s reason=\"owns 4, assigned 5, members 3, lost with work that goes "
-          "on 1\"",
+          "warning partitions /s waits_for=1 reason=\"owns 4, assigned 5, members 3, lost with "
+          "work "
+          "that goes on 1\"",
           "warning partitions /s reason=\"owns 5, assigned 5, members 3, with another list 1\"",
           "info partitions /s reason=\"owns 5, assigned 5, members 3, not connected\""));
+}
+
+// It stops, or another member was to have that one.
+TEST_F(LogListenerTest, ALossOfAPartitionThatWasToGoIsNoWarning) {
+  LogListener log(Options());
+  const PartitionsReport stops = {.members = 3, .owned = 2};
+  const PartitionsReport loses = {.members = 3, .owned = 1, .lost = 1};
+  log.OnPartitions("/s", stops, {.members = 3, .owned = 2, .assigned = 2});
+  log.OnPartitions("/s", loses, stops);
+  EXPECT_THAT(Take(),
+              ElementsAre("debug partitions /s reason=\"owns 2, assigned 0, members 3\"",
+                          "info partitions /s reason=\"owns 1, assigned 0, members 3, lost with "
+                          "work that goes on 1\""));
 }
 
 TEST_F(LogListenerTest, WritesEachSessionOnce) {

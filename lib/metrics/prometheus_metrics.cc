@@ -11,7 +11,9 @@
 #include <array>
 #include <initializer_list>
 #include <map>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
@@ -151,8 +153,8 @@ struct Families {
       Gauges(registry, "zkrecipes_queue_position", "For how many an acquire waits, as told last.");
   Family<Gauge>& headroom = Gauges(registry, "zkrecipes_sequence_headroom",
                                    "Sequence numbers that are left of the path granted last.");
-  Family<Gauge>& partitions = Gauges(registry, "zkrecipes_partitions",
-                                     "Partitions of the member that reported last, by state.");
+  Family<Gauge>& partitions =
+      Gauges(registry, "zkrecipes_partitions", "Partitions of members in this process, by state.");
   Family<Gauge>& members = Gauges(registry, "zkrecipes_partition_members",
                                   "Members that share them, and those with another list of names.");
 };
@@ -204,21 +206,28 @@ class GroupSeries : public EventListener {
     held_.Decrement();
     hold_.Observe(absl::ToDoubleSeconds(held));
   }
-  // The series begin with the first report: most groups have no partitions.
+  // The series begin with the first report: most groups have no partitions. Members add up, such as
+  // one that leaves and its successor: the last report of each is empty.
   void OnPartitions(const std::string&, const PartitionsReport& now,
-                    const PartitionsReport&) override {
-    const auto set = [this](Family<Gauge>& family, const char* label, const char* value, int n) {
-      family.Add(With(labels_, label, value)).Set(n);
-    };
-    set(families_.partitions, "state", "owned", now.owned);
-    set(families_.partitions, "state", "assigned", now.assigned);
-    set(families_.partitions, "state", "waited_for", now.waited_for);
-    set(families_.partitions, "state", "lost", now.lost);
-    set(families_.members, "list", "own", now.members);
-    set(families_.members, "list", "other", now.other_lists);
+                    const PartitionsReport& before) override {
+    std::call_once(has_partitions_, [this] { AddPartitions(); });
+    for (const auto& [count, gauge] : partitions_) gauge->Increment(now.*count - before.*count);
   }
 
  private:
+  void AddPartitions() {
+    const auto add = [this](Family<Gauge>& family, const char* label, const char* value,
+                            int PartitionsReport::*count) {
+      partitions_.emplace_back(count, &family.Add(With(labels_, label, value)));
+    };
+    add(families_.partitions, "state", "owned", &PartitionsReport::owned);
+    add(families_.partitions, "state", "assigned", &PartitionsReport::assigned);
+    add(families_.partitions, "state", "waited_for", &PartitionsReport::waited_for);
+    add(families_.partitions, "state", "lost", &PartitionsReport::lost);
+    add(families_.members, "list", "own", &PartitionsReport::members);
+    add(families_.members, "list", "other", &PartitionsReport::other_lists);
+  }
+
   const Families& families_;
   const prometheus::Labels labels_;
   Histogram& wait_;
@@ -231,6 +240,8 @@ class GroupSeries : public EventListener {
   Counter& grants_;
   const CountersBy<absl::StatusCode> outcomes_;
   const CountersBy<LeaseEnd> reasons_;
+  std::once_flag has_partitions_;
+  std::vector<std::pair<int PartitionsReport::*, Gauge*>> partitions_;  // not changed after that
 };
 
 }  // namespace

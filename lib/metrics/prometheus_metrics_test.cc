@@ -145,6 +145,23 @@ TEST_F(PrometheusMetricsTest, HasWhatAMemberOfPartitionsKnowsInTheGroupOfItsLock
   EXPECT_THAT(lines, Contains("zkrecipes_leases_held{" + group + "} 1"));
 }
 
+// One may still work for a while beside its successor.
+TEST_F(PrometheusMetricsTest, AddsUpWhatMembersOfPartitionsOwnUntilEachIsOver) {
+  const auto owned = [](int n) {
+    return Contains(
+        absl::StrCat("zkrecipes_partitions{group=\"/s/partitions\",state=\"owned\"} ", n));
+  };
+  const PartitionsReport former = {.members = 1, .owned = 3};
+  metrics_->OnPartitions("/s", former, {});
+  metrics_->OnPartitions("/s", {.members = 1, .owned = 4, .assigned = 4}, {});
+  EXPECT_THAT(Lines(), owned(7));
+  metrics_->OnPartitions("/s", {}, former);
+  const auto lines = Lines();
+  EXPECT_THAT(lines, owned(4));
+  EXPECT_THAT(lines,
+              Contains("zkrecipes_partition_members{group=\"/s/partitions\",list=\"own\"} 1"));
+}
+
 TEST_F(PrometheusMetricsTest, CountsSessionTimeoutsWithoutAConnectionByCause) {
   using enum NoConnection;
   const auto report = metrics_->SessionReports();
