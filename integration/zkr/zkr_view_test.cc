@@ -161,9 +161,24 @@ TEST_F(ZkrLsTest, ShowsWhoOwnsEachPartition) {
   }
 }
 
+constexpr int kAllButRead = 2 | 4 | 8 | 16;
+
+TEST_F(ZkrLsTest, SaysThatItDoesNotKnowWhichMembersAreAway) {
+  auto session = Connect();
+  const zk::AclEntry no_read = {kAllButRead, "world", "anyone"};
+  CreateParent(*session);
+  const zk::Create homes = {node_path() + "/homes", "", zk::CreateMode::kPersistent, {no_read}};
+  ASSERT_EQ(session->Do(homes).code, zk::Code::kOk);
+  const Sharer sharer(NewClient(), node_path(), "web-1");
+  std::string shown;
+  EXPECT_TRUE(Eventually([&] {
+    shown = Run({"ls", node_path()}).out;
+    return shown.starts_with("4 partitions; 1 member, away unknown\n");
+  })) << shown;
+}
+
 // Children of another service may have the same names, and an ACL that denies us.
 TEST_F(ZkrLsTest, TakesNothingForPartitionsThatItMayNotList) {
-  constexpr int kAllButRead = 2 | 4 | 8 | 16;
   auto session = Connect();
   for (const char* child : {"/members", "/partitions"}) {
     const std::string path = node_path() + child;

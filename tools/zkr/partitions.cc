@@ -159,6 +159,8 @@ std::string Counted(std::size_t n, const char* one, const char* several) {
 
 }  // namespace
 
+bool PartitionQueue::known() const { return unowned() || (owner() != nullptr && IsRead(*owner())); }
+
 bool PartitionMember::Owns(const PartitionQueue& p) const {
   const ContenderInfo* const owner = p.owner();
   if (owner == nullptr || !IsRead(*owner) || owner->owner.id != id) return false;
@@ -167,11 +169,8 @@ bool PartitionMember::Owns(const PartitionQueue& p) const {
 }
 
 std::optional<std::size_t> PartitionsView::CountOwnedBy(const PartitionMember& member) const {
-  const auto known = [](const PartitionQueue& p) {
-    return p.unowned() || (p.owner() != nullptr && IsRead(*p.owner()));
-  };
   const bool read = member.state == State::kAway || IsRead(member.node);
-  if (!read || !std::ranges::all_of(partitions, known)) return std::nullopt;
+  if (!read || !std::ranges::all_of(partitions, &PartitionQueue::known)) return std::nullopt;
   return static_cast<std::size_t>(std::ranges::count_if(
       partitions, [&member](const PartitionQueue& p) { return member.Owns(p); }));
 }
@@ -202,7 +201,7 @@ std::optional<bool> PartitionsView::AreOwned() const {
 
 // A group of another service may be called "members", and a node of a stranger's "partitions".
 std::optional<PartitionsView> ViewPartitions(PartitionsRead read) {
-  PartitionsView view{std::move(read.partitions), MembersIn(read)};
+  PartitionsView view{std::move(read.partitions), MembersIn(read), read.homes_read};
   // What members write, or their homes, which outlive them for a while. Of locks alone nothing
   // tells what they are for, unless a node that may not be read may be a member.
   const bool shared =
@@ -220,10 +219,17 @@ std::string PartitionsSummary(const PartitionsView& view) {
   std::string text = Counted(view.partitions.size(), " partition", " partitions");
   const std::size_t unowned = view.CountUnowned();
   if (unowned > 0) absl::StrAppend(&text, ", ", unowned, " of them owned by nobody");
+  const auto unknown = std::ranges::count(view.partitions, false, &PartitionQueue::known);
+  if (unknown > 0) absl::StrAppend(&text, ", ", unknown, " of them by an unknown owner");
   if (view.IsWhole() == false) text += ", which are not those of the members' list";
   absl::StrAppend(&text, "; ", Counted(view.CountMembers(State::kPresent), " member", " members"));
+  const auto unread = std::ranges::count_if(view.members, [](const PartitionMember& m) {
+    return m.state != State::kAway && !IsRead(m.node);
+  });
+  if (unread > 0) absl::StrAppend(&text, ", ", unread, " of them not to be read");
   const std::size_t away = view.CountMembers(State::kAway);
   if (away > 0) absl::StrAppend(&text, ", ", away, " away");
+  if (!view.knows_away) text += ", away unknown";
   const std::size_t lists = view.Lists().size();
   if (lists > 1) absl::StrAppend(&text, ", with ", lists, " different lists");
   return text;
@@ -239,8 +245,10 @@ ordered_json PartitionsJson(const PartitionsView& view) {
   for (const PartitionQueue& p : view.partitions) names.push_back(PartitionJson(p));
   for (const PartitionMember& m : view.members) members.push_back(MemberJson(view, m));
   const std::optional<bool> whole = view.IsWhole();
+  const std::size_t away = view.CountMembers(State::kAway);
   return {{"names", std::move(names)},
           {"whole", whole ? ordered_json(*whole) : ordered_json()},
+          {"away", view.knows_away ? ordered_json(away) : ordered_json()},
           {"members", std::move(members)}};
 }
 

@@ -30,6 +30,7 @@ struct PartitionQueue {
     return queue && !queue->empty() ? &queue->front() : nullptr;
   }
   bool unowned() const { return queue && queue->empty(); }
+  bool known() const;  // who owns it, or that nobody does
 };
 
 struct PartitionMember {
@@ -51,6 +52,7 @@ struct PartitionMember {
 struct PartitionsView {
   std::vector<PartitionQueue> partitions = {};  // numbers first and as such, then by name
   std::vector<PartitionMember> members = {};    // by id; those that are away at the end
+  bool knows_away = true;                       // otherwise who is away is unknown
 
   // nullopt: the member's node or a partition's owner may not be read.
   std::optional<std::size_t> CountOwnedBy(const PartitionMember& member) const;
@@ -69,11 +71,12 @@ struct PartitionsView {
 struct PartitionsRead {
   std::vector<queue::machine::ListedNode> members = {};
   std::vector<std::string> homes = {};
+  bool homes_read = true;  // false: they may not be listed
   std::vector<PartitionQueue> partitions = {};
 };
 std::optional<PartitionsView> ViewPartitions(PartitionsRead read);
 
-// "16 partitions, 1 of them owned by nobody; 4 members, 1 away", and what is unusual.
+// "16 partitions, 1 of them owned by nobody; 4 members, 1 away", and what is unusual or unknown.
 std::string PartitionsSummary(const PartitionsView& view);
 std::string PartitionsText(const PartitionsView& view);  // the summary, and two tables
 nlohmann::ordered_json PartitionsJson(const PartitionsView& view);

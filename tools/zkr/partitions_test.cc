@@ -61,6 +61,7 @@ TEST(PartitionsOfAPath, AreTheSameInJson) {
   const auto view = ViewPartitions(Shared());
   const json all = json::parse(PartitionsJson(*view).dump());
   EXPECT_EQ(all["whole"], true);
+  EXPECT_EQ(all["away"], 1);
   const json& owned = all["names"][0];
   EXPECT_EQ(owned["name"], "0");
   EXPECT_EQ(owned["member"], "web-1");
@@ -97,6 +98,21 @@ TEST(PartitionsOfAPath, OfWhichAQueueMayNotBeReadAreUnknown) {
   EXPECT_NE(names[1]["node"], nullptr);
   EXPECT_THAT(PartitionsText(*view), HasSubstr("0          unknown"));
   EXPECT_THAT(PartitionsText(*view), HasSubstr("web-1   present  unknown"));
+  EXPECT_THAT(PartitionsText(*view),
+              StartsWith("3 partitions, 1 of them owned by nobody, 2 of them "
+                         "by an unknown owner; 2 members, 1 away\n"));
+}
+
+TEST(PartitionsOfAPath, HaveAnUnknownNumberOfMembersAwayWhereHomesMayNotBeListed) {
+  PartitionsRead read = Shared();
+  read.homes.clear();
+  read.homes_read = false;
+  read.members[0].stat = {};
+  const auto view = ViewPartitions(read);
+  EXPECT_EQ(json::parse(PartitionsJson(*view).dump())["away"], nullptr);
+  EXPECT_EQ(PartitionsSummary(*view),
+            "3 partitions, 1 of them owned by nobody; 2 members, 1 of them not to be read, "
+            "away unknown");
 }
 
 TEST(PartitionsOfAPath, AreOfAMemberThatMayNotBeReadAnUnknownNumber) {

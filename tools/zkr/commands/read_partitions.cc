@@ -87,10 +87,10 @@ absl::StatusOr<std::optional<PartitionsView>> ReadPartitions(Client& client,
   auto queues = ReadQueues(core, locks, names->children, wait);
   if (!queues.ok()) return queues.status();
   read.partitions = *std::move(queues);
-  // Where they may not be read, no member is known to be away.
   const auto homes = AskServer(client, zk::GetChildren{zk::JoinPath(node, "homes")}, wait);
   if (!homes.ok()) return homes.status();
   read.homes = homes->children;
+  read.homes_read = homes->code != zk::Code::kNoAuth;
   return ViewPartitions(std::move(read));
 }
 
