@@ -56,19 +56,23 @@ std::optional<int64_t> Number(absl::string_view text) {
 // Of a line whose check sum is right.
 std::optional<FencedBody> Fields(absl::string_view line) {
   const std::vector<absl::string_view> words = absl::StrSplit(line, ' ');
-  if (words.size() != 5 || !words[4].empty() || words[3].empty()) return std::nullopt;
+  const bool has_turn = words.size() == 6;
+  if (!has_turn && words.size() != 5) return std::nullopt;
+  if (!words.back().empty() || words[3].empty()) return std::nullopt;
   const auto epoch = Number(words[0]), exclusive = Number(words[1]), shared = Number(words[2]);
-  if (!epoch || !exclusive || !shared) return std::nullopt;
-  return FencedBody{{*epoch, FencingToken(*exclusive), FencingToken(*shared)},
+  const auto turn = has_turn ? Number(words[4]) : 0;
+  if (!epoch || !exclusive || !shared || !turn || has_turn != (*turn > 0)) return std::nullopt;
+  return FencedBody{{*epoch, FencingToken(*exclusive), FencingToken(*shared), *turn},
                     std::string(words[3])};
 }
 
 }  // namespace
 
 std::string WriteFencedBody(const FencedBody& body) {
-  const std::string line =
+  std::string line =
       absl::StrCat(kMagic, kVersion, body.floor.epoch, " ", body.floor.exclusive.value(), " ",
                    body.floor.shared.value(), " ", body.write, " ");
+  if (body.floor.turn != 0) absl::StrAppend(&line, body.floor.turn, " ");
   return absl::StrCat(line, Sum(line, body.data), "\n", body.data);
 }
 

@@ -14,12 +14,13 @@ namespace zkrecipes::fencing {
 
 // Pure: what a fenced file or object holds. One line, then the user's data:
 //
-//   zkrecipes fenced 1 EPOCH EXCLUSIVE SHARED WRITE CHECKSUM\n
+//   zkrecipes fenced 1 EPOCH EXCLUSIVE SHARED WRITE [TURN] CHECKSUM\n
 //
-// EPOCH, EXCLUSIVE and SHARED are the floor, decimal; WRITE is a GUID that each write makes anew,
-// so that a writer whose answer was lost knows its own, and no two bodies are equal; CHECKSUM is
-// the CRC-32C of the line before it and of the data, eight hexadecimal digits. A later version of
-// this library reads version 1.
+// EPOCH, EXCLUSIVE, SHARED and TURN are the floor, decimal; WRITE is a GUID that each write makes
+// anew, so that a writer whose answer was lost knows its own, and no two bodies are equal; CHECKSUM
+// is the CRC-32C of the line before it and of the data, eight hexadecimal digits. A later version
+// of this library reads version 1. A floor without a turn has no TURN, and is read by the builds
+// that know none; to them a line with one is DataLoss.
 struct FencedBody {
   FencingFloor floor = {};
   std::string write = {};

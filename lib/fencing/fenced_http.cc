@@ -109,6 +109,7 @@ std::string ToHttpHeader(const FencingPass& pass) {
   std::string text = pass.token.ToString();
   if (pass.epoch != 0) absl::StrAppend(&text, "; epoch=", pass.epoch);
   if (pass.mode != GrantMode::kExclusive) absl::StrAppend(&text, "; mode=", ToString(pass.mode));
+  if (pass.turn != 0) absl::StrAppend(&text, "; turn=", pass.turn);
   return text;
 }
 
@@ -116,6 +117,7 @@ std::string ToHttpHeader(const FencingFloor& floor) {
   std::string text = floor.exclusive.ToString();
   if (floor.epoch != 0) absl::StrAppend(&text, "; epoch=", floor.epoch);
   if (floor.shared != FencingToken()) absl::StrAppend(&text, "; shared=", floor.shared.value());
+  if (floor.turn != 0) absl::StrAppend(&text, "; turn=", floor.turn);
   return text;
 }
 
@@ -131,6 +133,7 @@ absl::StatusOr<FencingPass> ParseFencingTokenHeader(const std::string& value) {
       TakeParameters(parts, [&](absl::string_view name, absl::string_view text) {
         if (name == "epoch") return TakeNumber(name, text, pass.epoch);
         if (name == "mode") return TakeMode(text, pass.mode);
+        if (name == "turn") return TakeNumber(name, text, pass.turn);
         return Unknown(name);
       });
   if (!wrong.empty()) return Malformed(kFencingTokenHeader, value, wrong);
@@ -146,6 +149,7 @@ absl::StatusOr<FencingFloor> ParseFencingFloorHeader(const std::string& value) {
     wrong = TakeParameters(parts, [&](absl::string_view name, absl::string_view text) {
       if (name == "epoch") return TakeNumber(name, text, floor.epoch);
       if (name == "shared") return TakeNumber(name, text, shared);
+      if (name == "turn") return TakeNumber(name, text, floor.turn);
       return Unknown(name);
     });
   }

@@ -26,12 +26,10 @@ TEST(FencedHttp, APassIsReadAsItWasWritten) {
   for (const int64_t token : {int64_t{1}, int64_t{4294967302}, kMost}) {
     for (const int64_t epoch : {int64_t{0}, int64_t{1}, kMost}) {
       for (const GrantMode mode : {GrantMode::kExclusive, GrantMode::kShared, GrantMode::kLeader}) {
-        const auto read = ParseFencingTokenHeader(
-            ToHttpHeader(FencingPass{.token = FencingToken(token), .mode = mode, .epoch = epoch}));
+        const FencingPass pass = {FencingToken(token), mode, epoch, epoch};
+        const auto read = ParseFencingTokenHeader(ToHttpHeader(pass));
         ASSERT_TRUE(read.ok()) << read.status();
-        EXPECT_EQ(read->token, FencingToken(token));
-        EXPECT_EQ(read->mode, mode);
-        EXPECT_EQ(read->epoch, epoch);
+        EXPECT_EQ(*read, pass);
       }
     }
   }
@@ -44,13 +42,16 @@ TEST(FencedHttp, ATokenAloneIsAnExclusiveHolders) {
       ToHttpHeader(FencingPass{.token = FencingToken(7), .mode = GrantMode::kShared, .epoch = 1}),
       "7; epoch=1; mode=shared");
   EXPECT_EQ(ParseFencingTokenHeader("7;mode=shared;epoch=1")->epoch, 1);
+  EXPECT_EQ(ToHttpHeader(FencingPass{.token = FencingToken(7), .turn = 5}), "7; turn=5");
+  EXPECT_EQ(ParseFencingTokenHeader("7")->turn, 0);
 }
 
 TEST(FencedHttp, RefusesHostileHeaders) {
   const std::vector<std::string> hostile = absl::StrSplit(
       "| |0|-1|+7| 7|7 |07|7.0|0x7|7e3|7,8|7\r\nHost: x|7;|7; |;|7;;|7; epoch|"
       "7; epoch=|7; epoch=-1|7; epoch=01|7; epoch= 1|7; epoch=1 |7; epoch=1; epoch=1|"
-      "7; Epoch=1|7;  epoch=1|7; mode=|7; mode=Shared|7; mode=owner|7; mode=\"shared\"|"
+      "7; Epoch=1|7;  epoch=1|7; turn=-1|7; turn=1; turn=1|7; turn=|7; mode=|7; mode=Shared|7; "
+      "mode=owner|7; mode=\"shared\"|"
       "7; admit=all|7; =1|9223372036854775808|99999999999999999999999999|"
       "7; epoch=9223372036854775808|epoch=1; 7|seven",
       '|');
@@ -66,11 +67,12 @@ TEST(FencedHttp, RefusesHostileHeaders) {
 
 // An accepted header has one meaning, and another version writes it in the same way.
 TEST(FencedHttp, WhateverAHeaderIsSpoiltToIsRefusedOrMeansWhatItSays) {
-  const std::string alphabet = "0123456789;= -+,epochmdsharxlui\t\r\n\xff\"";
+  const std::string alphabet = "0123456789;= -+,epochmdsharxluitn\t\r\n\xff\"";
   std::mt19937 random(1);
   int accepted = 0;
   for (int i = 0; i < 50'000; ++i) {
-    std::string value = i % 2 == 0 ? "4294967302; epoch=12; mode=shared" : "7; mode=leader";
+    std::string value =
+        i % 2 == 0 ? "4294967302; epoch=12; mode=shared" : "7; mode=leader; turn=31";
     for (uint32_t edits = 1 + random() % 3; edits > 0; --edits) {
       value[random() % value.size()] = alphabet[random() % alphabet.size()];
     }
@@ -79,6 +81,7 @@ TEST(FencedHttp, WhateverAHeaderIsSpoiltToIsRefusedOrMeansWhatItSays) {
     ++accepted;
     ASSERT_GT(pass->token, FencingToken()) << value;
     ASSERT_GE(pass->epoch, 0) << value;
+    ASSERT_GE(pass->turn, 0) << value;
     const auto again = ParseFencingTokenHeader(ToHttpHeader(*pass));
     ASSERT_TRUE(again.ok()) << value;
     ASSERT_EQ(ToHttpHeader(*again), ToHttpHeader(*pass)) << value;
@@ -90,7 +93,8 @@ TEST(FencedHttp, WhateverAHeaderIsSpoiltToIsRefusedOrMeansWhatItSays) {
 TEST(FencedHttp, AFloorIsReadAsItWasWritten) {
   for (const FencingFloor& floor :
        {FencingFloor{}, FencingFloor{0, FencingToken(kMost), {}},
-        FencingFloor{3, FencingToken(2), FencingToken(9)}, FencingFloor{1, {}, FencingToken(9)}}) {
+        FencingFloor{3, FencingToken(2), FencingToken(9)}, FencingFloor{1, {}, FencingToken(9)},
+        FencingFloor{0, FencingToken(2), {}, kMost}}) {
     const auto read = ParseFencingFloorHeader(ToHttpHeader(floor));
     ASSERT_TRUE(read.ok()) << read.status();
     EXPECT_EQ(*read, floor);
@@ -118,6 +122,15 @@ TEST_F(AdmitRequestTest, AStaleOneGets412WithTheFloor) {
   EXPECT_THAT(refusal_.headers, ElementsAre(Pair("Fencing-Floor", "7; epoch=1; shared=9")));
   EXPECT_THAT(refusal_.body, HasSubstr("stale"));
   EXPECT_EQ(Ask({"10"}), 412) << "the epoch counts first";
+}
+
+TEST_F(AdmitRequestTest, ATurnThatIsOverGets412AndAReadersTurn400) {
+  EXPECT_EQ(Ask({"7; turn=2"}), 200);
+  EXPECT_EQ(Ask({"7; turn=1"}), 412);
+  EXPECT_THAT(refusal_.headers, ElementsAre(Pair("Fencing-Floor", "7; turn=2")));
+  EXPECT_THAT(refusal_.body, HasSubstr("turn 1 of the token 7 (exclusive) is over"));
+  EXPECT_EQ(Ask({"8; mode=shared; turn=1"}), 400);
+  EXPECT_EQ(Ask({"8; turn=1"}), 200);
 }
 
 TEST_F(AdmitRequestTest, OneWithoutATokenGets428AndAMalformedOne400) {

@@ -265,10 +265,27 @@ TEST(FencedBodyTest, IsReadAsItWasWritten) {
   }
 }
 
+FencedBody OneWithATurn() {
+  FencedBody body = ABody("data");
+  body.floor.turn = 5;
+  return body;
+}
+
 // Every later version must read the bodies that are on disks and in buckets today.
 TEST(FencedBodyTest, IsThisText) {
   EXPECT_EQ(WriteFencedBody(ABody("data")),
             "zkrecipes fenced 1 3 4294967302 7 a-guid 68e63ed1\ndata");
+  EXPECT_EQ(WriteFencedBody(OneWithATurn()),
+            "zkrecipes fenced 1 3 4294967302 7 a-guid 5 e02bad60\ndata");
+  EXPECT_EQ(*ReadFencedBody(WriteFencedBody(OneWithATurn())), OneWithATurn());
+}
+
+TEST(FencedBodyTest, ATurnThatIsNoneIsDataLoss) {
+  FencedBody body = ABody("data");
+  for (const std::string turn : {" 0", " -1", " 05", " x", " 5 6"}) {
+    body.write = "a-guid" + turn;
+    EXPECT_TRUE(absl::IsDataLoss(ReadFencedBody(WriteFencedBody(body)).status())) << turn;
+  }
 }
 
 TEST(FencedBodyTest, AnythingElseIsDataLossAndNeverAFloorOfZero) {

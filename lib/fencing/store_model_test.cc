@@ -161,13 +161,22 @@ class World {
     }
   }
 
+  FencingPass NewPass() {
+    // The next turn of the same token.
+    if (!passes_.empty() && passes_.back().turn > 0 && Any(3) != 0) {
+      FencingPass next = passes_.back();
+      ++next.turn;
+      return next;
+    }
+    if (Any(50) == 0) ++epoch_, token_ = 0;
+    const FencingToken token(++token_);
+    if (Any(3) == 0) return {token, GrantMode::kShared, epoch_};
+    return {token, GrantMode::kExclusive, epoch_, Any(2)};
+  }
+
   // Mostly one of the latest grants.
   FencingPass AnyPass() {
-    if (passes_.empty() || Any(3) == 0) {
-      if (Any(50) == 0) ++epoch_, token_ = 0;
-      passes_.push_back({FencingToken(++token_),
-                         Any(3) == 0 ? GrantMode::kShared : GrantMode::kExclusive, epoch_});
-    }
+    if (passes_.empty() || Any(3) == 0) passes_.push_back(NewPass());
     const auto back = std::min<size_t>(Any(Any(3) == 0 ? 20 : 3), passes_.size() - 1);
     return passes_[passes_.size() - 1 - back];
   }

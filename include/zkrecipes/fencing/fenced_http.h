@@ -28,8 +28,8 @@ namespace [[gnu::visibility("default")]] zkrecipes {
 inline constexpr char kFencingTokenHeader[] = "Fencing-Token";
 inline constexpr char kFencingFloorHeader[] = "Fencing-Floor";
 
-// The value of Fencing-Token: the token, then the epoch and the mode where they differ from 0 and
-// exclusive. A token alone, "4294967302", is an exclusive holder's.
+// The value of Fencing-Token: the token, then the epoch, the mode and the turn where they differ
+// from 0, exclusive and 0. A token alone, "4294967302", is an exclusive holder's without turns.
 std::string ToHttpHeader(const FencingPass& pass);
 // Reads a value that ToHttpHeader wrote, with the parameters in any order, and with or without a
 // space after the semicolon.
@@ -37,7 +37,7 @@ std::string ToHttpHeader(const FencingPass& pass);
 //                       version does not know, since it may change the meaning of the others
 absl::StatusOr<FencingPass> ParseFencingTokenHeader(const std::string& value);
 
-// The value of Fencing-Floor: the exclusive token, then epoch and shared if not 0.
+// The value of Fencing-Floor: the exclusive token, then epoch, shared and turn if not 0.
 std::string ToHttpHeader(const FencingFloor& floor);
 //   InvalidArgument     as ParseFencingTokenHeader
 absl::StatusOr<FencingFloor> ParseFencingFloorHeader(const std::string& value);
@@ -53,7 +53,8 @@ struct HttpRefusal {
 // Fencing-Token headers. Null: admitted. Otherwise
 //   412  the pass is stale; Fencing-Floor has the floor
 //   428  there is no Fencing-Token
-//   400  there are two, it is malformed, or its token is 0; or the key is too long
+//   400  there are two, it is malformed, its token is 0, or a reader has a turn; or the key is too
+//        long
 //   503  the gate's store failed, or the gate has no place: another try may succeed
 // Call it inside the operation, under the mutex that makes the operation on that key atomic, and
 // not in a filter before it: in between, a newer holder could raise the floor and write.
