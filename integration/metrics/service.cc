@@ -8,11 +8,13 @@
 #include <chrono>
 #include <iostream>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "zkrecipes/lock.h"
+#include "zkrecipes/partitions.h"
 #include "zkrecipes/prometheus_metrics.h"
 
 namespace {
@@ -46,6 +48,12 @@ int main(int argc, char** argv) {
       {std::chrono::seconds(10)});
   if (!client.ok()) return std::cerr << client.status() << "\n", 69;
   const auto states = metrics->Follow(**client);
+  const zkrecipes::Partitions shards(*client, "/services/ledger", 4);
   std::vector<std::jthread> workers;
+  workers.emplace_back([&shards] {
+    std::cerr << shards.Run({}, [](const auto&, const auto&, const std::stop_token& end) {
+      while (!end.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    });
+  });
   for (int i = 0; i < 3; ++i) workers.emplace_back(Work, *client);
 }
