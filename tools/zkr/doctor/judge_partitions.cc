@@ -77,7 +77,8 @@ void JudgeKept(const Facts& facts, const PathFacts& path, Findings& found) {
         {kLikely, "partition-kept", path.path,
          absl::StrCat(Printable(owner), " owns ", NameSome(names),
                       ", for which another member has waited longer than a minute: work that was"
-                      " asked to end has not, or it is no member"),
+                      " asked to end has not, or it is no member, or one of both may not list ",
+                      path.path, "/homes, and so each takes them for its own"),
          "see to it that work returns once its end is requested; AcquireOptions::alive_within "
          "bounds how long one that hangs keeps a partition"});
   }

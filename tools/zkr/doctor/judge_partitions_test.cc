@@ -89,6 +89,7 @@ TEST(JudgePartitions, FindsAnOwnerForWhichAnotherMemberWaitsLong) {
   const Facts late = At(kLate, {Waits("web-1")});
   EXPECT_THAT(Found(late), ElementsAre("partition-kept /q"));
   EXPECT_THAT(Diagnose(late)[0].seen, HasSubstr("web-2@db8:12 owns 2, for which"));
+  EXPECT_THAT(Diagnose(late)[0].seen, HasSubstr("may not list /q/homes, and so"));
   // An owner that is no member does not hand over at all.
   const ReadChange taken = [](PartitionsRead& r) { r.partitions[2].queue->front().owner.id = "x"; };
   EXPECT_THAT(Found(At(kLate, {taken, Waits("web-1")})), ElementsAre("partition-kept /q"));
