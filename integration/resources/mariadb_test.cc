@@ -74,7 +74,8 @@ TEST_F(MariadbTest, RandomHoldersAreAdmittedAsTheRuleSaysThroughLostConnectionsA
   c = Connect("zkr");
   Do(c.get(),
      "CREATE TABLE ledger (id int PRIMARY KEY, balance int, fence_epoch bigint NOT NULL DEFAULT 0, "
-     "fence bigint NOT NULL DEFAULT 0, fence_shared bigint NOT NULL DEFAULT 0)");
+     "fence bigint NOT NULL DEFAULT 0, fence_shared bigint NOT NULL DEFAULT 0, "
+     "fence_turn bigint NOT NULL DEFAULT 0)");
   Do(c.get(), "INSERT INTO ledger (id, balance) VALUES (7, 0)");
   std::mt19937 random(35);  // NOLINT(cert-msc51-cpp)
   FencingFloor model;
@@ -82,10 +83,15 @@ TEST_F(MariadbTest, RandomHoldersAreAdmittedAsTheRuleSaysThroughLostConnectionsA
   for (int i = 0; i < 2000; ++i) {
     // Beyond what a double holds exactly.
     const int64_t base = (1LL << 60) + i / 50;
-    const FencingPass pass = {.token = FencingToken(base + static_cast<int64_t>(random() % 9)),
-                              .mode = random() % 2 == 0 ? zkrecipes::GrantMode::kShared
-                                                        : zkrecipes::GrantMode::kExclusive,
-                              .epoch = i / 500};
+    FencingPass pass = {.token = FencingToken(base + static_cast<int64_t>(random() % 9)),
+                        .mode = random() % 2 == 0 ? zkrecipes::GrantMode::kShared
+                                                  : zkrecipes::GrantMode::kExclusive,
+                        .epoch = i / 500};
+    // A token has turns or none: here the even ones have.
+    const auto has_turns = [](FencingToken token) { return token.value() % 2 == 0; };
+    if (pass.mode == zkrecipes::GrantMode::kExclusive && has_turns(pass.token)) {
+      pass.turn = 1 + random() % 12;
+    }
     const bool expected = FencingFloor(model).Admit(pass).ok();
     (expected ? admitted : refused)++;
     const auto clauses = zkrecipes::FenceClauses(pass);
@@ -106,10 +112,10 @@ TEST_F(MariadbTest, RandomHoldersAreAdmittedAsTheRuleSaysThroughLostConnectionsA
     }
     ASSERT_NE(c, nullptr);
     ASSERT_EQ(Ask(c.get(),
-                  "SELECT CONCAT_WS(' ', balance, fence_epoch, fence, fence_shared) "
-                  "FROM ledger FOR UPDATE"),
+                  "SELECT CONCAT_WS(' ', balance, fence_epoch, fence, fence_shared, "
+                  "IF(fence > 0 AND fence % 2 = 0, fence_turn, 0)) FROM ledger FOR UPDATE"),
               absl::StrCat(admitted, " ", model.epoch, " ", model.exclusive.value(), " ",
-                           model.shared.value()))
+                           model.shared.value(), " ", model.turn))
         << i;
   }
   EXPECT_GT(admitted, 200);

@@ -123,7 +123,8 @@ TEST_F(PostgresTest, AKeyOfSeveralRowsIsRefusedSinceHalfOfThemMightBeWritten) {
 }
 
 TEST_F(PostgresTest, ColumnsThatCannotHoldAFloorAreRefused) {
-  for (const char* column : {"fence bigint", "fence_shared int NOT NULL", "fence_epoch text"}) {
+  for (const char* column :
+       {"fence bigint", "fence_shared int NOT NULL", "fence_epoch text", "fence_turn int"}) {
     ASSERT_EQ(
         a.Do(absl::StrCat("DROP TABLE IF EXISTS other; CREATE TABLE other (id int, ", column, ")")),
         absl::OkStatus());
@@ -138,6 +139,26 @@ TEST_F(PostgresTest, ColumnsThatCannotHoldAFloorAreRefused) {
   EXPECT_EQ(AddFenceColumns(a.get(), {"", "ledger"}), absl::OkStatus()) << "a second time";
 }
 
+TEST_F(PostgresTest, ATableFromBeforeTheTurnsNeedsTheirColumnOnlyForThem) {
+  ASSERT_EQ(a.Do("ALTER TABLE ledger DROP COLUMN fence_turn"), absl::OkStatus());
+  FencingPass turn = Pass(6);
+  turn.turn = 2;
+  EXPECT_EQ(a.Write("five", Pass(5)), absl::OkStatus());
+  EXPECT_EQ(a.Write("four", Pass(4)).code(), Code::kFailedPrecondition);
+  const PostgresRow row{{"", "ledger"}, {{"id", "8"}}, {{"note", "x"}}};
+  EXPECT_EQ(UpsertFenced(a.get(), row, Pass(5)), absl::OkStatus());
+  const absl::Status lacks = a.Write("six", turn);
+  EXPECT_EQ(lacks.code(), Code::kInvalidArgument) << lacks;
+  EXPECT_THAT(lacks.message(), HasSubstr("fence_turn does not exist"));
+
+  ASSERT_EQ(AddFenceColumns(a.get(), {"", "ledger"}), absl::OkStatus());
+  EXPECT_EQ(a.Write("six", turn), absl::OkStatus());
+  --turn.turn;
+  EXPECT_THAT(a.Write("late", turn).message(),
+              HasSubstr("turn 1 of the token 6 (exclusive) is over"));
+  EXPECT_EQ(a.Ask("SELECT note FROM ledger WHERE id = 7"), "six");
+}
+
 // ---- Both forms, beside the rule ----------------------------------------------------------------
 
 // Holders of either mode, some of them out of date, whose transactions end, are rolled back, lose
@@ -148,11 +169,14 @@ TEST_F(PostgresTest, RandomHoldersAreAdmittedAsTheRuleSaysWhateverBecomesOfTheir
   auto c = std::make_unique<Connection>(server()->address());
   int admitted = 0, refused = 0, writes = 0;
   for (int i = 0; i < 600; ++i) {
-    const FencingPass pass = {
-        .token = FencingToken(i / 10 + 1 + static_cast<int64_t>(random() % 9)),
-        .mode =
-            random() % 2 == 0 ? zkrecipes::GrantMode::kShared : zkrecipes::GrantMode::kExclusive,
-        .epoch = i / 200};
+    FencingPass pass = {.token = FencingToken(i / 10 + 1 + static_cast<int64_t>(random() % 9)),
+                        .mode = random() % 2 == 0 ? zkrecipes::GrantMode::kShared
+                                                  : zkrecipes::GrantMode::kExclusive,
+                        .epoch = i / 200};
+    // A token has turns or none: here the even ones have.
+    if (pass.mode == zkrecipes::GrantMode::kExclusive && pass.token.value() % 2 == 0) {
+      pass.turn = 1 + random() % 12;
+    }
     zkrecipes::FencingFloor raised = model;
     const bool expected = raised.Admit(pass).ok();
     ASSERT_EQ(c->Do("BEGIN"), absl::OkStatus());
@@ -185,10 +209,11 @@ TEST_F(PostgresTest, RandomHoldersAreAdmittedAsTheRuleSaysWhateverBecomesOfTheir
     writes += committed;
     ASSERT_EQ(a.Ask("SELECT count(*) FROM guarded"), absl::StrCat(writes)) << i;
     for (const std::string floor :
-         {"SELECT epoch || ' ' || exclusive || ' ' || shared FROM zkrecipes.floors",
-          "SELECT fence_epoch || ' ' || fence || ' ' || fence_shared FROM ledger"}) {
-      ASSERT_EQ(a.Ask(floor),
-                absl::StrCat(model.epoch, " ", model.exclusive.value(), " ", model.shared.value()))
+         {"SELECT concat_ws(' ', epoch, exclusive, shared, turn) FROM zkrecipes.floors",
+          "SELECT concat_ws(' ', fence_epoch, fence, fence_shared, CASE WHEN fence > 0 AND "
+          "fence % 2 = 0 THEN fence_turn ELSE 0 END) FROM ledger"}) {
+      ASSERT_EQ(a.Ask(floor), absl::StrCat(model.epoch, " ", model.exclusive.value(), " ",
+                                           model.shared.value(), " ", model.turn))
           << i;
     }
   }

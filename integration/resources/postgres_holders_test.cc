@@ -234,6 +234,12 @@ TEST_F(PostgresTest, AHolderThatStandsStillInsideAStatementIsEndedByANewerOne) {
     EXPECT_EQ(InTransaction(b, Pass(6), "SELECT 1"), absl::OkStatus());
     EXPECT_EQ(*EndHolder(b.get(), "guarded", Pass(6)), 0) << "there is none any more";
     EXPECT_EQ(EndHolder(b.get(), "guarded", Pass(5)).status().code(), Code::kFailedPrecondition);
+    FencingPass turn = Pass(6);
+    turn.turn = 2;
+    EXPECT_EQ(InTransaction(b, turn, "SELECT 1"), absl::OkStatus());
+    EXPECT_EQ(*EndHolder(b.get(), "guarded", turn), 0);
+    --turn.turn;
+    EXPECT_EQ(EndHolder(b.get(), "guarded", turn).status().code(), Code::kFailedPrecondition);
     ASSERT_EQ(a.Do("DELETE FROM zkrecipes.floors"), absl::OkStatus());
     ASSERT_EQ(GuardTable(a.get(), {"", "guarded"}, "guarded"), absl::OkStatus());
   }

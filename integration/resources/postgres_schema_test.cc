@@ -16,6 +16,8 @@ using ::testing::HasSubstr;
 using zkrecipes::AddFenceColumns;
 using zkrecipes::BeginOperation;
 using zkrecipes::CommitFenced;
+using zkrecipes::EndHolder;
+using zkrecipes::FencingPass;
 using zkrecipes::GuardTable;
 using Code = absl::StatusCode;
 
@@ -140,6 +142,52 @@ TEST_F(PostgresTest, TheSchemaOfAnEarlierCommitGetsWhatIsMissing) {
   ASSERT_EQ(a.Do("BEGIN"), absl::OkStatus());
   ASSERT_EQ(ShowPass(a.get(), "guarded", Pass(5)), absl::OkStatus());
   EXPECT_TRUE(*BeginOperation(a.get(), "guarded", "x"));
+}
+
+// As builds made it that knew no turns, with a floor, and with rights of its own.
+TEST_F(PostgresTest, TheSchemaFromBeforeTheTurnsIsMadeAgainAndWhoMayShowAPassStaysSo) {
+  std::string old = "ALTER TABLE zkrecipes.floors DROP COLUMN turn;";
+  for (const char* function : {"refuse_stale", "show_pass", "end_holder"}) {
+    absl::StrAppend(&old, "DROP FUNCTION zkrecipes.", function, ";CREATE FUNCTION zkrecipes.",
+                    function, "(resource text, epoch bigint, token bigint, reader boolean) ",
+                    "RETURNS void LANGUAGE sql AS '';");
+  }
+  Connection user = PlainUser();
+  ASSERT_EQ(InTransaction(a, Pass(6), "SELECT 1"), absl::OkStatus());
+  ASSERT_EQ(a.Do(old + "DO $$ BEGIN CREATE ROLE \"My.Holders\"; EXCEPTION WHEN "
+                       "duplicate_object THEN END $$;"
+                       "REVOKE EXECUTE ON FUNCTION zkrecipes.show_pass FROM PUBLIC;"
+                       "GRANT EXECUTE ON FUNCTION zkrecipes.show_pass TO \"My.Holders\" WITH "
+                       "GRANT OPTION;"
+                       "REVOKE EXECUTE ON FUNCTION zkrecipes.end_holder FROM PUBLIC"),
+            absl::OkStatus());
+  for (int made = 0; made < 2; ++made) {
+    ASSERT_EQ(a.Do(zkrecipes::FencingSchema()), absl::OkStatus());
+    EXPECT_EQ(InTransaction(user, Pass(9), "SELECT 1").code(), Code::kPermissionDenied);
+  }
+  ASSERT_EQ(a.Do("GRANT \"My.Holders\" TO plain"), absl::OkStatus());
+  FencingPass turn = Pass(6);
+  turn.turn = 2;
+  EXPECT_EQ(InTransaction(user, Pass(5), "SELECT 1").code(), Code::kFailedPrecondition);
+  EXPECT_EQ(InTransaction(user, Pass(6), "SELECT 1"), absl::OkStatus());
+  EXPECT_EQ(InTransaction(user, turn, "SELECT 1"), absl::OkStatus());
+  EXPECT_EQ(InTransaction(user, Pass(6), "SELECT 1").code(), Code::kFailedPrecondition);
+  EXPECT_EQ(EndHolder(user.get(), "guarded", turn).status().code(), Code::kPermissionDenied);
+  EXPECT_EQ(a.Ask("SELECT count(*) FROM pg_proc WHERE proname IN ('refuse_stale', 'show_pass', "
+                  "'end_holder') AND pronamespace = 'zkrecipes'::regnamespace"),
+            "3");
+  EXPECT_EQ(a.Ask("SELECT has_function_privilege('My.Holders', 'zkrecipes.show_pass'::regproc, "
+                  "'EXECUTE WITH GRANT OPTION')"),
+            "t");
+  EXPECT_EQ(a.Do("GRANT EXECUTE ON FUNCTION zkrecipes.show_pass TO PUBLIC"), absl::OkStatus());
+}
+
+TEST_F(PostgresTest, TheSchemaRefusesATurnThatIsNone) {
+  for (const char* pass : {"0, 5, false, -1", "0, 5, false, NULL", "0, 5, true, 1"}) {
+    EXPECT_EQ(a.Do(absl::StrCat("SELECT zkrecipes.show_pass('guarded', ", pass, ")")).code(),
+              Code::kInvalidArgument)
+        << pass;
+  }
 }
 
 // ---- Partitions ---------------------------------------------------------------------------------

@@ -105,8 +105,38 @@ TEST_F(RedisTest, ACommandThatRedisRefusesIsAnInvalidArgument) {
 TEST_F(RedisTest, WhatIsNoFloorAdmitsNothing) {
   Do("HSET {a}:floor epoch 0 exclusive x9999999999999999999999 shared 0");
   EXPECT_EQ(Run({"SET", "{a}", "1"}).status().code(), Code::kFailedPrecondition);
+  Do("HSET {a}:floor epoch 0 exclusive 4:x shared 0");
+  EXPECT_EQ(Run({"SET", "{a}", "1"}).status().code(), Code::kFailedPrecondition);
   Do("SET {a}:floor text");
   EXPECT_EQ(Run({"SET", "{a}", "1"}).status().code(), Code::kInvalidArgument);
+}
+
+TEST_F(RedisTest, ATurnIsKeptWithItsTokenAndAFloorFromBeforeTheTurnsHasNone) {
+  const auto run = [&](int64_t token, int64_t turn) {
+    return zkrecipes::RunFenced(context_.get(), {"{a}:floor", {"{a}"}, {"PING"}},
+                                {.token = FencingToken(token), .turn = turn})
+        .status();
+  };
+  const auto exclusive = [&] { return std::string(Do("HGET {a}:floor exclusive")->str); };
+  Do("HSET {a}:floor epoch 0 exclusive 5 shared 0");
+  EXPECT_EQ(run(4, 9).code(), Code::kFailedPrecondition);
+  EXPECT_EQ(run(5, 3), absl::OkStatus());
+  EXPECT_EQ(exclusive(), "5:3");
+  EXPECT_THAT(run(5, 2).message(), HasSubstr("turn 2 of the token 5 (exclusive) is over"));
+  EXPECT_EQ(run(6, 0), absl::OkStatus());
+  EXPECT_EQ(exclusive(), "6") << "as before there were turns";
+}
+
+// By a client of one's own.
+TEST_F(RedisTest, TheScriptRefusesATokenThatIsNone) {
+  for (const char* pass : {"x 0", "-1 0", "5:3:1 0", ":3 0", "5:3 1"}) {
+    const RedisReply reply(static_cast<redisReply*>(redisCommand(
+        context_.get(), ("EVAL %s 1 {a}:floor 0 " + std::string(pass) + " tag PING").c_str(),
+        zkrecipes::FencingScript().c_str())));
+    ASSERT_EQ(reply->type, REDIS_REPLY_ARRAY) << pass << reply->str;
+    EXPECT_EQ(reply->element[1]->integer, 4) << pass;
+  }
+  EXPECT_EQ(Do("EXISTS {a}:floor")->integer, 0);
 }
 
 TEST_F(RedisTest, InsideMultiItIsQueuedAndExecRunsIt) {
@@ -230,10 +260,11 @@ TEST_F(RedisTest, RandomHoldersAreAdmittedAsTheRuleSaysThroughLostAnswersAndCras
   for (int i = 0; i < 1500; ++i) {
     // Beyond what a double holds exactly.
     const int64_t base = (1LL << 60) + i / 20;
-    const FencingPass pass = {.token = FencingToken(base + static_cast<int64_t>(random() % 9)),
-                              .mode = random() % 2 == 0 ? zkrecipes::GrantMode::kShared
-                                                        : zkrecipes::GrantMode::kExclusive,
-                              .epoch = i / 500};
+    FencingPass pass = {.token = FencingToken(base + static_cast<int64_t>(random() % 9)),
+                        .mode = random() % 2 == 0 ? zkrecipes::GrantMode::kShared
+                                                  : zkrecipes::GrantMode::kExclusive,
+                        .epoch = i / 500};
+    if (pass.mode == zkrecipes::GrantMode::kExclusive) pass.turn = random() % 12;
     const zkrecipes::RedisCommand count = {"{a}:floor", {"{a}"}, {"INCR", "{a}"}};
     const bool expected = model.Admit(pass).ok();
     (expected ? admitted : refused)++;
@@ -261,7 +292,9 @@ TEST_F(RedisTest, RandomHoldersAreAdmittedAsTheRuleSaysThroughLostAnswersAndCras
         << i;
     const RedisReply floor = Do(c.get(), "HMGET {a}:floor epoch exclusive shared");
     ASSERT_EQ(floor->element[0]->str, absl::StrCat(model.epoch)) << i;
-    ASSERT_EQ(floor->element[1]->str, model.exclusive.ToString()) << i;
+    ASSERT_EQ(floor->element[1]->str,
+              model.exclusive.ToString() + (model.turn == 0 ? "" : absl::StrCat(":", model.turn)))
+        << i;
     ASSERT_EQ(floor->element[2]->str, model.shared.ToString()) << i;
   }
   EXPECT_GT(admitted, 200);

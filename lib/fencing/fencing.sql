@@ -1,14 +1,15 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- zkrecipes: fencing in PostgreSQL 14 or later. Version 1. It may run again: floors and grants stay.
 -- The user who runs it owns the floors. Run it in one transaction: psql -1 -f fencing.sql
--- After an upgrade, guard each table again: triggers of an earlier version may refuse all writes.
+-- After an upgrade, guard each table again: triggers of an earlier version may refuse all writes. An
+-- earlier version does not run over this one: it fails, and changes nothing.
 --
 -- For writers, inside a transaction (errors ZKR01: the pass is stale; ZKR02: none was shown):
---   SELECT zkrecipes.show_pass(resource, epoch, token, reader);
+--   SELECT zkrecipes.show_pass(resource, epoch, token, reader);  -- of a pass with turns: ..., turn
 --   SELECT zkrecipes.begin_operation(resource, operation);  -- false: it has been committed before
 -- For operators, and for a holder whose show_pass does not come through:
 --   SELECT zkrecipes.guard('accounts', 'ledger');
---   SELECT zkrecipes.end_holder(resource, epoch, token, reader);
+--   SELECT zkrecipes.end_holder(resource, epoch, token, reader);  -- ..., turn
 --
 -- Two marks say which pass a transaction has shown, and both end with it: its number in the floor's
 -- row, and in a setting. The row's alone would come back with a dump that is loaded into another
@@ -42,7 +43,8 @@ BEGIN
     exclusive bigint NOT NULL,
     shared bigint NOT NULL,
     shown_in xid8 NOT NULL,
-    operation text
+    operation text,
+    turn bigint NOT NULL DEFAULT 0
   ) WITH (fillfactor = 50);
   -- Only of an earlier commit's table: its lock waits for every holder, and all others for it.
   IF NOT EXISTS (SELECT FROM pg_attribute
@@ -50,12 +52,17 @@ BEGIN
   THEN
     ALTER TABLE zkrecipes.floors ADD COLUMN operation text;
   END IF;
+  IF NOT EXISTS (SELECT FROM pg_attribute
+                 WHERE attrelid = 'zkrecipes.floors'::regclass AND attname = 'turn')
+  THEN
+    ALTER TABLE zkrecipes.floors ADD COLUMN turn bigint NOT NULL DEFAULT 0;
+  END IF;
   PERFORM set_config('search_path', path, true);
 END $zkr$;
 GRANT USAGE ON SCHEMA zkrecipes TO PUBLIC;
 
-CREATE OR REPLACE FUNCTION
-zkrecipes.refuse_stale(resource text, epoch bigint, token bigint, reader boolean)
+CREATE OR REPLACE FUNCTION zkrecipes.refuse_stale(
+  resource text, epoch bigint, token bigint, reader boolean, turn bigint DEFAULT 0)
 RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $zkr$
 #variable_conflict use_variable
 DECLARE
@@ -71,35 +78,42 @@ BEGIN
     RAISE EXCEPTION 'stale: the token % is older than %, which % has been shown', token,
       greatest(seen.exclusive, CASE WHEN reader THEN 0 ELSE seen.shared END), resource
       USING ERRCODE = 'ZKR01';
+  ELSIF epoch = seen.epoch AND NOT reader AND token = seen.exclusive AND turn < seen.turn THEN
+    RAISE EXCEPTION 'stale: turn % of the token % is over: % has been shown turn %',
+      turn, token, resource, seen.turn USING ERRCODE = 'ZKR01';
   END IF;
 END $zkr$;
 
-CREATE OR REPLACE FUNCTION
-zkrecipes.show_pass(resource text, epoch bigint, token bigint, reader boolean)
+CREATE OR REPLACE FUNCTION zkrecipes.show_pass(
+  resource text, epoch bigint, token bigint, reader boolean, turn bigint DEFAULT 0)
 RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $zkr$
 #variable_conflict use_column
 BEGIN
   IF show_pass.resource IS NULL OR
-    (show_pass.epoch >= 0 AND show_pass.token > 0 AND reader IS NOT NULL) IS NOT TRUE
+    (show_pass.epoch >= 0 AND token > 0 AND reader IS NOT NULL AND show_pass.turn >= 0
+     AND (show_pass.turn = 0 OR NOT reader)) IS NOT TRUE
   THEN
-    RAISE EXCEPTION 'a pass has a resource, an epoch, a positive token and a mode'
+    RAISE EXCEPTION 'a pass has a resource, an epoch, a positive token and a mode; no reader has a turn'
       USING ERRCODE = '22023';
   END IF;
-  INSERT INTO zkrecipes.floors AS floor VALUES (
+  INSERT INTO zkrecipes.floors AS floor (resource, epoch, exclusive, shared, shown_in, turn) VALUES (
     show_pass.resource, show_pass.epoch, CASE WHEN reader THEN 0 ELSE token END,
-    CASE WHEN reader THEN token ELSE 0 END, pg_current_xact_id())
+    CASE WHEN reader THEN token ELSE 0 END, pg_current_xact_id(), show_pass.turn)
   ON CONFLICT (resource) DO UPDATE SET
     epoch = EXCLUDED.epoch,
     exclusive = CASE WHEN floor.epoch = EXCLUDED.epoch
                      THEN greatest(floor.exclusive, EXCLUDED.exclusive) ELSE EXCLUDED.exclusive END,
     shared = CASE WHEN floor.epoch = EXCLUDED.epoch
                   THEN greatest(floor.shared, EXCLUDED.shared) ELSE EXCLUDED.shared END,
-    shown_in = EXCLUDED.shown_in
+    shown_in = EXCLUDED.shown_in,
+    turn = CASE WHEN reader AND floor.epoch = EXCLUDED.epoch THEN floor.turn ELSE EXCLUDED.turn END
   WHERE floor.epoch < EXCLUDED.epoch
     OR (floor.epoch = EXCLUDED.epoch AND floor.exclusive <= token
-        AND (reader OR floor.shared <= token));
+        AND (reader OR (floor.shared <= token
+                        AND (floor.exclusive < token OR floor.turn <= EXCLUDED.turn))));
   IF NOT FOUND THEN
-    PERFORM zkrecipes.refuse_stale(show_pass.resource, show_pass.epoch, token, reader);
+    PERFORM zkrecipes.refuse_stale(
+      show_pass.resource, show_pass.epoch, token, reader, show_pass.turn);
     RAISE EXCEPTION 'the floor of % changed meanwhile', show_pass.resource USING ERRCODE = '40001';
   END IF;
   PERFORM set_config('zkrecipes.shown_in', pg_current_xact_id()::text, true);
@@ -136,18 +150,45 @@ END $zkr$;
 
 -- The transaction that has changed the floor's row, and not ended, is the row's xmax; it holds the
 -- lock of its own number. One that is prepared (two-phase) has no backend.
-CREATE OR REPLACE FUNCTION
-zkrecipes.end_holder(resource text, epoch bigint, token bigint, reader boolean) RETURNS bigint
+CREATE OR REPLACE FUNCTION zkrecipes.end_holder(
+  resource text, epoch bigint, token bigint, reader boolean, turn bigint DEFAULT 0) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $zkr$
 BEGIN
   PERFORM zkrecipes.refuse_stale(
-    end_holder.resource, end_holder.epoch, end_holder.token, end_holder.reader);
+    end_holder.resource, end_holder.epoch, end_holder.token, end_holder.reader, end_holder.turn);
   RETURN (SELECT count(*) FILTER (WHERE pg_terminate_backend(lock.pid, 5000))
           FROM zkrecipes.floors AS floor JOIN pg_locks AS lock ON lock.transactionid = floor.xmax
           WHERE floor.resource = end_holder.resource AND lock.locktype = 'transactionid'
             AND lock.granted AND lock.mode = 'ExclusiveLock' AND lock.pid <> pg_backend_pid());
 END $zkr$;
-REVOKE EXECUTE ON FUNCTION zkrecipes.end_holder FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION
+  zkrecipes.end_holder(text, bigint, bigint, boolean, bigint) FROM PUBLIC;
+
+-- The functions of an earlier commit, without turns: who may call one may call what takes its place.
+DO $zkr$
+DECLARE
+  path pg_catalog.text := pg_catalog.current_setting('search_path');
+  old record;
+  allowed record;
+BEGIN
+  PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+  FOR old IN SELECT p.oid::regprocedure AS name, p.proacl,
+               format('zkrecipes.%I(text, bigint, bigint, boolean, bigint)', p.proname) AS new
+             FROM pg_proc AS p WHERE p.pronamespace = 'zkrecipes'::regnamespace AND p.pronargs = 4
+               AND p.proname IN ('refuse_stale', 'show_pass', 'end_holder')
+  LOOP
+    IF old.proacl IS NOT NULL THEN
+      EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', old.new);
+    END IF;
+    FOR allowed IN SELECT acl.grantee, acl.is_grantable FROM aclexplode(old.proacl) AS acl LOOP
+      EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %s %s', old.new,
+        CASE WHEN allowed.grantee = 0 THEN 'PUBLIC' ELSE allowed.grantee::regrole::text END,
+        CASE WHEN allowed.is_grantable THEN 'WITH GRANT OPTION' ELSE '' END);
+    END LOOP;
+    EXECUTE format('DROP FUNCTION %s', old.name);
+  END LOOP;
+  PERFORM set_config('search_path', path, true);
+END $zkr$;
 
 -- With a key column, after the statement: other triggers may have changed a row's key before. Only
 -- the key is read, since the row may be large. Its text must be one in all sessions: by another name

@@ -53,18 +53,28 @@ absl::StatusOr<FencedClauses> FenceClauses(const FencingPass& pass, const std::s
                      set_epoch),
         absl::StrCat("(", newer, " OR (", same, " AND ", row, "fence <= ", token, "))")};
   }
-  return FencedClauses{absl::StrCat("fence = ", token, ", fence_shared = CASE WHEN ", same,
-                                    " THEN ", row, "fence_shared ELSE 0 END", set_epoch),
-                       absl::StrCat("(", newer, " OR (", same, " AND ", row, "fence <= ", token,
-                                    " AND ", row, "fence_shared <= ", token, "))")};
+  // Without a turn the column of turns is neither read nor written, so that a table may lack it.
+  // What an earlier token left there is of no account: one token is a CachedLock's, shown with
+  // turns, or it has none; and a higher one does not look at it.
+  const std::string set_turn = pass.turn == 0 ? "" : absl::StrCat(", fence_turn = ", pass.turn);
+  const std::string not_later =
+      pass.turn == 0 ? absl::StrCat(row, "fence <= ", token)
+                     : absl::StrCat("(", row, "fence < ", token, " OR (", row, "fence = ", token,
+                                    " AND ", row, "fence_turn <= ", pass.turn, "))");
+  return FencedClauses{absl::StrCat("fence = ", token, set_turn, ", fence_shared = CASE WHEN ",
+                                    same, " THEN ", row, "fence_shared ELSE 0 END", set_epoch),
+                       absl::StrCat("(", newer, " OR (", same, " AND ", not_later, " AND ", row,
+                                    "fence_shared <= ", token, "))")};
 }
 
 std::string FencingSchema() { return kSchema; }
 
 absl::StatusOr<std::string> FencingArguments(const FencingPass& pass) {
   if (absl::Status status = Check(pass); !status.ok()) return status;
+  // A turn of 0 is the default, which a schema from before the turns does without.
   return absl::StrCat(pass.epoch, ", ", pass.token.ToString(), ", ",
-                      pass.mode == GrantMode::kShared ? "true" : "false");
+                      pass.mode == GrantMode::kShared ? "true" : "false",
+                      pass.turn == 0 ? "" : absl::StrCat(", ", pass.turn));
 }
 
 absl::Status SqlStateStatus(const std::string& sqlstate, const std::string& message) {

@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 
 #include "zkrecipes/fencing/fencing_floor.h"
 
@@ -15,14 +16,16 @@ constexpr char kScript[] =
 #include "lib/fencing/fencing.lua.h"
     ;
 // RedisTest.KnowsItsScriptByItsHash says if it is out of date.
-constexpr char kScriptHash[] = "131531b4036f85d132c8d9f71b2b81aa841fdf5f";
+constexpr char kScriptHash[] = "97cee9e3d540ed6149a6a7d199ef826a7a779fe4";
 
 absl::Status Stale(const std::vector<std::string>& floor, const RedisCommand& command,
                    const FencingPass& pass) {
   FencingFloor seen;
   int64_t exclusive = 0, shared = 0;
-  if (floor.size() == 3 && absl::SimpleAtoi(floor[0], &seen.epoch) &&
-      absl::SimpleAtoi(floor[1], &exclusive) && absl::SimpleAtoi(floor[2], &shared)) {
+  const std::vector<std::string> pair = absl::StrSplit(floor.size() == 3 ? floor[1] : "", ':');
+  if (absl::SimpleAtoi(pair[0], &exclusive) && absl::SimpleAtoi(floor[0], &seen.epoch) &&
+      absl::SimpleAtoi(floor[2], &shared) &&
+      (pair.size() == 1 || (pair.size() == 2 && absl::SimpleAtoi(pair[1], &seen.turn)))) {
     seen.exclusive = FencingToken(exclusive);
     seen.shared = FencingToken(shared);
     // The rule once more, for its message.
@@ -51,7 +54,7 @@ absl::StatusOr<std::vector<std::string>> FencedWords(const std::string& eval,
                                     absl::StrCat(command.keys.size() + 1), command.floor};
   words.insert(words.end(), command.keys.begin(), command.keys.end());
   words.push_back(absl::StrCat(pass.epoch));
-  words.push_back(pass.token.ToString());
+  words.push_back(pass.token.ToString() + (pass.turn == 0 ? "" : absl::StrCat(":", pass.turn)));
   words.push_back(pass.mode == GrantMode::kShared ? "1" : "0");
   words.push_back(tag);
   words.insert(words.end(), command.command.begin(), command.command.end());

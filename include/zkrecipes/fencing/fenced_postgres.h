@@ -75,9 +75,9 @@ namespace [[gnu::visibility("default")]] zkrecipes {
 //                       or a statement outside a transaction, was done. Try it again with the same
 //                       pass only if doing it twice is harmless (`balance = 12`, not `balance =
 //                       balance - 5`), or with BeginOperation, which finds out
-//   InvalidArgument     the pass has no token; a name or key is missing; a key names several rows;
-//                       a call that needs a transaction is outside of one; a COPY is not at its
-//                       end; the server refuses the statement: its message
+//   InvalidArgument     the pass has no token, or a turn that is none; a name or key is missing; a
+//                       key names several rows; a call that needs a transaction is outside of one;
+//                       a COPY is not at its end; the server refuses the statement: its message
 //   PermissionDenied    to this user
 struct PostgresTable {
   std::string schema = {};  // empty: found by search_path
@@ -98,8 +98,9 @@ struct PostgresRow {
   std::vector<PostgresValue> set = {};
 };
 
-// Adds the columns fence_epoch, fence and fence_shared, all bigint NOT NULL, if they are missing:
-// see FencingFloor. InvalidArgument: one is there and is not bigint NOT NULL; nothing is added.
+// Adds the columns fence_epoch, fence, fence_shared and fence_turn, all bigint NOT NULL, if they
+// are missing: see FencingFloor, and FenceClauses of a pass with a turn. InvalidArgument: one is
+// there and is not bigint NOT NULL; nothing is added.
 absl::Status AddFenceColumns(pg_conn* connection, const PostgresTable& table);
 
 // Writes to one row. NotFound if there is no such row; InvalidArgument if there are several.

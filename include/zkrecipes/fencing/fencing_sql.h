@@ -24,12 +24,17 @@ namespace [[gnu::visibility("default")]] zkrecipes {
 // If it writes no row, the pass is stale or there is no such row; in MySQL and MariaDB, whose
 // clients count changed rows, also if the row is as it was: set CLIENT_FOUND_ROWS. Keep the order
 // of `set` there, since each assignment sees those before it.
+//
+// A pass with a turn (FencingPass::turn) also needs the column fence_turn, made like the others.
+// One without a turn does not look at it, so tables without it go on working; and so, unlike with
+// the other resources, it is admitted after a turn of its own token. Show one token with turns or
+// without, not both: a turn may be refused that is not over.
 struct FencedClauses {
   std::string set = {};
   std::string where = {};
 };
 // `alias`: of the table in the statement, if another table there has columns of these names.
-// InvalidArgument: the pass has no token.
+// InvalidArgument: the pass has no token, or a turn that is none.
 absl::StatusOr<FencedClauses> FenceClauses(const FencingPass& pass, const std::string& alias = {});
 
 // ---- Trigger: PostgreSQL -----------------------------------------------------------------------
@@ -40,10 +45,10 @@ absl::StatusOr<FencedClauses> FenceClauses(const FencingPass& pass, const std::s
 // another user has made a schema of this name.
 std::string FencingSchema();
 
-// The pass as the last arguments of `zkrecipes.show_pass` and `zkrecipes.end_holder`: epoch, token
-// and reader. Text without parameters; the first argument is the resource:
+// The pass as the last arguments of `zkrecipes.show_pass` and `zkrecipes.end_holder`: epoch, token,
+// reader, and the turn if it has one. Text without parameters; the first argument is the resource:
 //   "SELECT zkrecipes.show_pass($1, " + *FencingArguments(pass) + ")"
-// InvalidArgument: the pass has no token.
+// InvalidArgument: the pass has no token, or a turn that is none.
 absl::StatusOr<std::string> FencingArguments(const FencingPass& pass);
 
 // Of a PostgreSQL error by its SQLSTATE; an empty one is that of a lost connection. The codes are

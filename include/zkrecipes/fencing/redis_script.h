@@ -22,8 +22,9 @@ namespace [[gnu::visibility("default")]] zkrecipes {
 //   FencedVerdict(verdict, texts, command, pass);       // OK: the answer is behind the verdict
 
 struct RedisCommand {
-  // The key of a hash that this library writes (epoch, exclusive, shared: see FencingFloor). In a
-  // cluster all keys must be in its slot: give them a common {tag}.
+  // The key of a hash that this library writes (epoch, exclusive, shared: see FencingFloor; an
+  // exclusive token with a turn is TOKEN:TURN, which the script of a build that knows no turns
+  // takes for no floor). In a cluster all keys must be in its slot: give them a common {tag}.
   std::string floor = {};
   std::vector<std::string> keys = {};     // of the command, for a cluster and for ACLs
   std::vector<std::string> command = {};  // its words, at most 7,900
@@ -36,7 +37,7 @@ std::string FencingScriptHash();
 
 // The words to send. `eval` is EVAL, or EVALSHA. The tag comes back in the reply: of several
 // replies on one connection it tells which is this one's.
-//   InvalidArgument     the pass has no token; no floor or command is named
+//   InvalidArgument     the pass has no token or a turn that is none; no floor or command is named
 absl::StatusOr<std::vector<std::string>> FencedWords(const std::string& eval,
                                                      const RedisCommand& command,
                                                      const FencingPass& pass,

@@ -108,6 +108,7 @@ absl::Status Judge(const PGresult* floor, const FencingPass& pass) {
   }
   seen.exclusive = FencingToken(exclusive);
   seen.shared = FencingToken(shared);
+  if (PQnfields(floor) > 3) (void)absl::SimpleAtoi(PQgetvalue(floor, 0, 3), &seen.turn);
   const absl::Status status = seen.Admit(pass);
   return status.ok() ? absl::AbortedError(
                            "the row changed while it was written, or a rule or "
@@ -120,9 +121,9 @@ absl::Status Judge(const PGresult* floor, const FencingPass& pass) {
 absl::Status WhyNone(PGconn* connection, const PostgresRow& row, const FencingPass& pass) {
   Statement select(connection);
   const std::string table = select.Name(row.table);
-  const absl::StatusOr<Result> floor =
-      select.Run(absl::StrCat("SELECT fence_epoch, fence, fence_shared FROM ", table,
-                              " AS zkr WHERE ", KeyIs(select, row)));
+  const absl::StatusOr<Result> floor = select.Run(
+      absl::StrCat("SELECT fence_epoch, fence, fence_shared", pass.turn == 0 ? "" : ", fence_turn",
+                   " FROM ", table, " AS zkr WHERE ", KeyIs(select, row)));
   if (!floor.ok()) return floor.status();
   if (PQntuples(floor->get()) > 1) {
     return absl::InvalidArgumentError(absl::StrCat("the key names ", PQntuples(floor->get()),
@@ -175,7 +176,8 @@ absl::Status AddFenceColumns(pg_conn* connection, const PostgresTable& table) {
   const std::string name = select.Parameter(select.Name(table));
   const absl::StatusOr<Result> wrong = select.Run(absl::StrCat(
       "SELECT attname FROM pg_catalog.pg_attribute WHERE attrelid = ", name,
-      "::regclass::oid AND attname IN ('fence_epoch', 'fence', 'fence_shared') AND "
+      "::regclass::oid AND attname IN ('fence_epoch', 'fence', 'fence_shared', "
+      "'fence_turn') AND "
       "NOT attisdropped AND NOT (attnotnull AND atttypid = 'pg_catalog.int8'::regtype::oid)"));
   if (!wrong.ok()) return wrong.status();
   if (PQntuples(wrong->get()) > 0) {
@@ -188,7 +190,8 @@ absl::Status AddFenceColumns(pg_conn* connection, const PostgresTable& table) {
   return alter
       .Run(absl::StrCat("ALTER TABLE ", alter.Name(table), " ADD COLUMN IF NOT EXISTS fence_epoch",
                         kColumn, ", ADD COLUMN IF NOT EXISTS fence", kColumn,
-                        ", ADD COLUMN IF NOT EXISTS fence_shared", kColumn))
+                        ", ADD COLUMN IF NOT EXISTS fence_shared", kColumn,
+                        ", ADD COLUMN IF NOT EXISTS fence_turn", kColumn))
       .status();
 }
 
@@ -234,12 +237,13 @@ absl::Status UpsertFenced(pg_conn* connection, const PostgresRow& row, const Fen
   // A new row begins with the pass's floor; one that is there is judged as by an update.
   const bool reader = pass.mode == GrantMode::kShared;
   const std::string token = pass.token.ToString();
-  const absl::StatusOr<Result> result = insert.Run(
-      absl::StrCat("INSERT INTO ", insert.Name(row.table),
-                   " AS zkr (fence_epoch, fence, fence_shared, ", absl::StrJoin(columns, ", "),
-                   ") VALUES (", pass.epoch, ", ", reader ? "0" : token, ", ", reader ? token : "0",
-                   ", ", absl::StrJoin(values, ", "), ") ON CONFLICT (", absl::StrJoin(key, ", "),
-                   ") DO UPDATE SET ", absl::StrJoin(set, ", "), " WHERE ", clauses.where));
+  const absl::StatusOr<Result> result = insert.Run(absl::StrCat(
+      "INSERT INTO ", insert.Name(row.table), " AS zkr (fence_epoch, fence, fence_shared, ",
+      pass.turn == 0 ? "" : "fence_turn, ", absl::StrJoin(columns, ", "), ") VALUES (", pass.epoch,
+      ", ", reader ? "0" : token, ", ", reader ? token : "0", ", ",
+      pass.turn == 0 ? "" : absl::StrCat(pass.turn, ", "), absl::StrJoin(values, ", "),
+      ") ON CONFLICT (", absl::StrJoin(key, ", "), ") DO UPDATE SET ", absl::StrJoin(set, ", "),
+      " WHERE ", clauses.where));
   if (!result.ok()) return result.status();
   return WroteNone(*result) ? WhyNone(connection, row, pass) : absl::OkStatus();
 }

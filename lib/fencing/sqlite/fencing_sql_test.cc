@@ -31,37 +31,41 @@ void Do(sqlite3* database, const std::string& sql) {
       << sql << ": " << sqlite3_errmsg(database);
 }
 
+// A token has turns or none: here the even ones have.
+bool HasTurns(FencingToken token) { return token.value() % 2 == 0; }
+
 FencingFloor FloorIn(sqlite3* database) {
   FencingFloor floor;
   const auto read = [](void* out, int, char** texts, char**) {
     *static_cast<FencingFloor*>(out) = {std::stoll(texts[0]), FencingToken(std::stoll(texts[1])),
-                                        FencingToken(std::stoll(texts[2]))};
+                                        FencingToken(std::stoll(texts[2])), std::stoll(texts[3])};
     return 0;
   };
-  EXPECT_EQ(sqlite3_exec(database, "SELECT fence_epoch, fence, fence_shared FROM ledger", read,
-                         &floor, nullptr),
-            SQLITE_OK);
+  EXPECT_EQ(
+      sqlite3_exec(database, "SELECT fence_epoch, fence, fence_shared, fence_turn FROM ledger",
+                   read, &floor, nullptr),
+      SQLITE_OK);
+  // A token without turns leaves there what was there.
+  if (floor.exclusive == FencingToken() || !HasTurns(floor.exclusive)) floor.turn = 0;
   return floor;
 }
 
 TEST(FenceClausesInSqlite, AdmitAndRaiseAsTheRuleDoes) {
   const Database database = InMemory();
   Do(database.get(),
-     "CREATE TABLE ledger (id int, balance int, fence_epoch bigint NOT NULL DEFAULT 0, fence "
-     "bigint "
-     "NOT NULL DEFAULT 0, fence_shared bigint NOT NULL DEFAULT 0); INSERT INTO ledger (id, "
-     "balance) "
-     "VALUES (7, 0)");
+     "CREATE TABLE ledger (id int, balance int, fence_epoch bigint NOT NULL DEFAULT 0, "
+     "fence bigint NOT NULL DEFAULT 0, fence_shared bigint NOT NULL DEFAULT 0, "
+     "fence_turn bigint NOT NULL DEFAULT 0); INSERT INTO ledger (id, balance) VALUES (7, 0)");
   std::mt19937 random(35);  // NOLINT(cert-msc51-cpp)
   FencingFloor model;
   int admitted = 0;
-  for (int i = 0; i < 4000; ++i) {
+  for (int i = 0; i < 5000; ++i) {
     // Most are near the floor; beyond what a double holds, too.
     const int64_t base = (1LL << 60) + i / 100;
-    const FencingPass pass = {
-        .token = FencingToken(base + static_cast<int64_t>(random() % 9)),
-        .mode = random() % 2 == 0 ? GrantMode::kShared : GrantMode::kExclusive,
-        .epoch = i / 1000 - static_cast<int64_t>(random() % 20 == 0 && i >= 1000)};
+    FencingPass pass = {.token = FencingToken(base + static_cast<int64_t>(random() % 9)),
+                        .mode = random() % 2 == 0 ? GrantMode::kShared : GrantMode::kExclusive,
+                        .epoch = i / 1000 - static_cast<int64_t>(random() % 20 == 0 && i >= 1000)};
+    if (pass.mode == GrantMode::kExclusive && HasTurns(pass.token)) pass.turn = 1 + random() % 12;
     const auto clauses = FenceClauses(pass);
     ASSERT_TRUE(clauses.ok()) << clauses.status();
     Do(database.get(), absl::StrCat("UPDATE ledger SET balance = balance + 1, ", clauses->set,
@@ -73,6 +77,22 @@ TEST(FenceClausesInSqlite, AdmitAndRaiseAsTheRuleDoes) {
   }
   EXPECT_GT(admitted, 400);
   EXPECT_LT(admitted, 3600);
+}
+
+TEST(FenceClausesInSqlite, APassWithoutATurnNeedsNoColumnOfTurns) {
+  const Database database = InMemory();
+  Do(database.get(),
+     "CREATE TABLE ledger (id int, fence_epoch bigint NOT NULL DEFAULT 0, fence bigint NOT NULL "
+     "DEFAULT 0, fence_shared bigint NOT NULL DEFAULT 0); INSERT INTO ledger (id) VALUES (7)");
+  const auto update = [&](const FencingPass& pass) {
+    const auto clauses = *FenceClauses(pass);
+    return sqlite3_exec(database.get(),
+                        ("UPDATE ledger SET " + clauses.set + " WHERE " + clauses.where).c_str(),
+                        nullptr, nullptr, nullptr);
+  };
+  EXPECT_EQ(update({.token = FencingToken(5)}), SQLITE_OK);
+  EXPECT_EQ(sqlite3_changes(database.get()), 1);
+  EXPECT_EQ(update({.token = FencingToken(6), .turn = 1}), SQLITE_ERROR) << "no such column";
 }
 
 TEST(SqlStateStatus, TellsWhatMayBeTriedAgain) {
@@ -91,6 +111,8 @@ TEST(SqlStateStatus, TellsWhatMayBeTriedAgain) {
 TEST(FencingArguments, AreTextOfAPassAlone) {
   EXPECT_EQ(*FencingArguments({.token = FencingToken(5), .mode = GrantMode::kShared, .epoch = 2}),
             "2, 5, true");
+  EXPECT_EQ(*FencingArguments({.token = FencingToken(5), .epoch = 2}), "2, 5, false");
+  EXPECT_EQ(*FencingArguments({.token = FencingToken(5), .turn = 9}), "0, 5, false, 9");
   EXPECT_TRUE(absl::IsInvalidArgument(FencingArguments({}).status()));
 }
 

@@ -21,7 +21,7 @@ namespace {
 
 constexpr size_t kLongestKey = 4096;
 constexpr int kApplication = 0x7a6b7266;  // by which a floor database is told from any other
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;               // 1 had no turns
 
 struct CloseDatabase {
   void operator()(sqlite3* database) const { (void)sqlite3_close(database); }
@@ -86,6 +86,8 @@ absl::Status SyncFolderOf(const std::string& file) {
   return fd.valid() && fsync(fd.get()) == 0 ? absl::OkStatus() : SystemError("sync", folder);
 }
 
+constexpr char kTurn[] = "turn INTEGER NOT NULL DEFAULT 0";
+
 // Makes the file whole, under a name of its own, with its bytes on the disk.
 absl::Status Fill(const std::string& file) {
   auto database = Opened(file);
@@ -94,8 +96,8 @@ absl::Status Fill(const std::string& file) {
              absl::StrCat("PRAGMA synchronous = FULL; BEGIN; PRAGMA application_id = ",
                           kApplication, "; PRAGMA user_version = ", kVersion,
                           "; CREATE TABLE floors (key BLOB PRIMARY KEY, epoch INTEGER NOT NULL, "
-                          "exclusive INTEGER NOT NULL, shared INTEGER NOT NULL) "
-                          "STRICT, WITHOUT ROWID; COMMIT"));
+                          "exclusive INTEGER NOT NULL, shared INTEGER NOT NULL, ",
+                          kTurn, ") STRICT, WITHOUT ROWID; COMMIT"));
 }
 
 class FloorDatabase : public FloorStore {
@@ -107,21 +109,25 @@ class FloorDatabase : public FloorStore {
     // Before anything is written: a file of another kind is left alone. The first read also rolls
     // back a save that a crash has interrupted.
     absl::Status status = Expect("PRAGMA application_id", absl::StrCat(kApplication));
-    if (status.ok()) status = Expect("PRAGMA user_version", absl::StrCat(kVersion));
     // This connection keeps the lock from here on: of two gates on one database, each would admit
     // passes by floors that the other has raised since.
     if (status.ok()) status = Run("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT");
+    const bool has_no_turns = status.ok() && Expect("PRAGMA user_version", "1").ok();
+    if (status.ok() && !has_no_turns) {
+      status = Expect("PRAGMA user_version", absl::StrCat(kVersion));
+    }
     if (status.ok()) status = Expect("PRAGMA quick_check(1)", "ok");
     // A save is confirmed by a sync of the journal that is now empty. If the journal were deleted
     // instead, a power failure could bring it back, and SQLite would undo the save.
     if (status.ok()) status = Expect("PRAGMA journal_mode = TRUNCATE", "truncate");
     if (status.ok()) status = Run("PRAGMA synchronous = FULL");
-    return status.ok() ? Expect("PRAGMA synchronous", "2") : status;
+    if (status.ok()) status = Expect("PRAGMA synchronous", "2");
+    return status.ok() && has_no_turns ? AddTurns() : status;
   }
 
   absl::Status Load(
       absl::FunctionRef<void(const std::string&, const FencingFloor&)> each) override {
-    const Statement select = Prepared("SELECT key, epoch, exclusive, shared FROM floors");
+    const Statement select = Prepared("SELECT key, epoch, exclusive, shared, turn FROM floors");
     if (select == nullptr) return Error();
     int code = SQLITE_ROW;
     while ((code = sqlite3_step(select.get())) == SQLITE_ROW) {
@@ -131,7 +137,8 @@ class FloorDatabase : public FloorStore {
       each(bytes == nullptr ? "" : std::string(bytes, size),
            {.epoch = sqlite3_column_int64(select.get(), 1),
             .exclusive = FencingToken(sqlite3_column_int64(select.get(), 2)),
-            .shared = FencingToken(sqlite3_column_int64(select.get(), 3))});
+            .shared = FencingToken(sqlite3_column_int64(select.get(), 3)),
+            .turn = sqlite3_column_int64(select.get(), 4)});
     }
     return code == SQLITE_DONE ? absl::OkStatus() : Error();
   }
@@ -141,11 +148,12 @@ class FloorDatabase : public FloorStore {
       return absl::InvalidArgumentError(
           absl::StrCat("a key of ", key.size(), " bytes: must be at most ", kLongestKey));
     }
-    const Statement save = Prepared("INSERT OR REPLACE INTO floors VALUES (?, ?, ?, ?)");
+    const Statement save = Prepared("INSERT OR REPLACE INTO floors VALUES (?, ?, ?, ?, ?)");
     if (save != nullptr) {
       (void)sqlite3_bind_int64(save.get(), 2, floor.epoch);
       (void)sqlite3_bind_int64(save.get(), 3, floor.exclusive.value());
       (void)sqlite3_bind_int64(save.get(), 4, floor.shared.value());
+      (void)sqlite3_bind_int64(save.get(), 5, floor.turn);
     }
     return Write(save, key);
   }
@@ -155,6 +163,11 @@ class FloorDatabase : public FloorStore {
   }
 
  private:
+  // The number with the column, so that a build which knows no turns does not open it.
+  absl::Status AddTurns() {
+    return Run(absl::StrCat("BEGIN; ALTER TABLE floors ADD COLUMN ", kTurn,
+                            "; PRAGMA user_version = ", kVersion, "; COMMIT"));
+  }
   absl::Status Run(const std::string& sql) { return zkrecipes::Run(database_.get(), file_, sql); }
   // DataLoss if a pragma does not answer with this text. SQLite ignores a pragma that it does not
   // know, so none is taken for done.

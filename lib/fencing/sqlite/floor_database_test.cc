@@ -105,7 +105,7 @@ class FloorDatabaseTest : public ::testing::Test {
 TEST_F(FloorDatabaseTest, LoadsWhatWasSavedAndNotForgotten) {
   ASSERT_EQ(CreateFloorDatabase(path_), absl::OkStatus());
   const std::string strange("\0'\xff\n", 4);
-  const FencingFloor floor = {3, FencingToken(int64_t{1} << 62), FencingToken(7)};
+  const FencingFloor floor = {3, FencingToken(int64_t{1} << 62), FencingToken(7), 9};
   {
     const auto store = Open();
     EXPECT_TRUE(In(*store).empty());
@@ -177,6 +177,67 @@ TEST_F(FloorDatabaseTest, AGateRefusesAfterARestartWhatItRefusedBefore) {
     }
     EXPECT_TRUE(absl::IsFailedPrecondition(gate->Admit("k", {.token = FencingToken(6)})));
   }
+}
+
+// As builds made it that knew no turns.
+void MakeOneWithoutTurns(const std::string& path) {
+  sqlite3* old = nullptr;
+  ASSERT_EQ(sqlite3_open(path.c_str(), &old), SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(old,
+                         "PRAGMA application_id = 2053861990; PRAGMA user_version = 1; CREATE "
+                         "TABLE floors (key BLOB PRIMARY KEY, epoch INTEGER NOT NULL, exclusive "
+                         "INTEGER NOT NULL, shared INTEGER NOT NULL) STRICT, WITHOUT ROWID; INSERT "
+                         "INTO floors VALUES (x'61', 3, 7, 8)",
+                         nullptr, nullptr, nullptr),
+            SQLITE_OK)
+      << sqlite3_errmsg(old);
+  EXPECT_EQ(sqlite3_close(old), SQLITE_OK);
+}
+
+TEST_F(FloorDatabaseTest, AFloorFromBeforeTheTurnsHasNone) {
+  MakeOneWithoutTurns(path_);
+  const FencingFloor old = {3, FencingToken(7), FencingToken(8)};
+  const FencingFloor turn = {3, FencingToken(9), FencingToken(8), 2};
+  for (int opened = 0; opened < 2; ++opened) {
+    auto store = Open();
+    ASSERT_NE(store, nullptr);
+    EXPECT_THAT(In(*store), ElementsAre(Pair("a", opened == 0 ? old : turn)));
+    EXPECT_EQ(store->Save("a", turn), absl::OkStatus());
+  }
+}
+
+TEST_F(FloorDatabaseTest, OneFromBeforeTheTurnsIsKeptWhereverItsProcessIsKilled) {
+  int deaths = 0;
+  for (int status = -1; status != 0; ++deaths) {
+    SCOPED_TRACE(absl::StrCat("killed at call ", deaths));
+    MakeOneWithoutTurns(path_);
+    const pid_t child = fork();
+    if (child == 0) {
+      Death::ComeAt(deaths);
+      _exit(OpenFloorDatabase(path_).ok() ? 0 : 1);
+    }
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status));
+    ASSERT_TRUE(status == 0 || WEXITSTATUS(status) == Death::kStatus) << WEXITSTATUS(status);
+    auto store = Open();
+    ASSERT_NE(store, nullptr);
+    EXPECT_EQ(In(*store)["a"], (FencingFloor{3, FencingToken(7), FencingToken(8)}));
+    store.reset();
+    for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+      std::filesystem::remove(entry.path());
+    }
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(deaths, 3);
+}
+
+TEST_F(FloorDatabaseTest, OneOfALaterVersionIsLeftAlone) {
+  ASSERT_EQ(CreateFloorDatabase(path_), absl::OkStatus());
+  sqlite3* later = nullptr;
+  ASSERT_EQ(sqlite3_open(path_.c_str(), &later), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(later, "PRAGMA user_version = 3", nullptr, nullptr, nullptr), SQLITE_OK);
+  ASSERT_EQ(sqlite3_close(later), SQLITE_OK);
+  EXPECT_TRUE(absl::IsDataLoss(OpenFloorDatabase(path_).status()));
 }
 
 // Creates the database and saves three rounds of three keys, and says so after each, as bytes.
