@@ -31,6 +31,12 @@ std::map<std::string, double> Each(const Counts& used, double operations) {
 
 double Millis(Clock::duration d) { return std::chrono::duration<double, std::milli>(d).count(); }
 
+// Peers, too, are told of no other.
+Track AtOneServer(Track track) {
+  track.servers = track.ServerOf(0);
+  return track;
+}
+
 void AcquireInTurn(const Entrant& entrant, const Track& track, const nlohmann::json& terms) {
   if (entrant.peer) {
     entrant.peer->Ask(Task("wait", track, terms).dump());
@@ -41,7 +47,8 @@ void AcquireInTurn(const Entrant& entrant, const Track& track, const nlohmann::j
 
 }  // namespace
 
-Sample Cycle(const Entrant& entrant, const Track& track, int cycles) {
+Sample Cycle(const Entrant& entrant, const Track& anywhere, int cycles) {
+  const Track track = AtOneServer(anywhere);
   if (entrant.peer) return Asked(*entrant.peer, Task("cycle", track, {{"times", cycles}}));
   const auto contestant = entrant.connect({track.servers, track.path});
   const auto cycle = [&] {
@@ -72,7 +79,7 @@ Sample Cycles(const Entrant& entrant, const Track& track, int clients, int locks
   }
   std::vector<std::unique_ptr<Contestant>> contestants;
   for (int i = 0; i < clients; ++i) {
-    contestants.push_back(entrant.connect({.servers = track.servers,
+    contestants.push_back(entrant.connect({.servers = track.ServerOf(i),
                                            .path = track.path + "-" + std::to_string(i % locks),
                                            .readers = readers}));
   }
@@ -104,7 +111,8 @@ Sample Cycles(const Entrant& entrant, const Track& track, int clients, int locks
   return {cycles / took, Each(used, std::max(cycles, 1.0))};
 }
 
-Sample HandOver(const Entrant& entrant, const Track& track, int turns) {
+Sample HandOver(const Entrant& entrant, const Track& anywhere, int turns) {
+  const Track track = AtOneServer(anywhere);
   const int settle_ms = 10 + 4 * track.round_trip_ms;  // it watches by then
   if (entrant.peer) {
     return Asked(*entrant.peer,

@@ -149,8 +149,10 @@ int MeasureAll(const Options& options, const std::string& servers) {
     for (const Run& run : Runs()) {
       for (const Entrant& entrant : entrants) {
         if (!Wanted(run, entrant, options, round)) continue;
-        const Track track = {servers, "/bench-" + std::to_string(++samples),
-                             options.scale * (options.quick ? 0.2 : 1)};
+        const Track track = {.servers = servers,
+                             .path = "/bench-" + std::to_string(++samples),
+                             .scale = options.scale * (options.quick ? 0.2 : 1),
+                             .round = round};
         Note(run, Measure(run, entrant, track), all[run.name][entrant.name]);
       }
     }

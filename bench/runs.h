@@ -13,6 +13,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/str_split.h"
+
 #include "bench/contestant.h"
 #include "bench/peer.h"
 
@@ -44,6 +46,15 @@ struct Track {
   std::string path;  // of its own: every sample gets an empty one
   double scale = 1;  // of how long or how often
   int round_trip_ms = 0;
+  int round = 0;
+
+  // That of the client with this number: the leader answers sooner than a follower, so every
+  // entrant's clients are at the same servers, at others in the next round. The server that a
+  // client would choose itself made up to a fifth of a cycle's ratio to the floor.
+  std::string ServerOf(int client) const {
+    const std::vector<std::string> all = absl::StrSplit(servers, ',');
+    return all[(round + client) % all.size()];
+  }
 };
 
 // A peer's task, and what it measured, each per operation.
