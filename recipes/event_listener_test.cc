@@ -53,6 +53,9 @@ class Diary : public EventListener {
     Note("released after ", absl::FormatDuration(held));
   }
   void OnOpenParent(const std::string& path) override { Note(path, " has an open parent"); }
+  void OnTurns(const Sequencer& lease, int64_t turns) override {
+    Note(lease.path(), " was taken again ", turns, " times");
+  }
   void OnPartitions(const std::string& path, const PartitionsReport& now,
                     const PartitionsReport& before) override {
     Note(path, ": owns ", before.owned, ", now ", now.owned, " of ", now.assigned, "; members ",

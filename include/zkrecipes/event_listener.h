@@ -34,8 +34,8 @@ class EventListener {
 
   // The listener that is called at once, in place of this one, for a recipe on `path`: on the
   // thread that does the client's I/O, which may be one that waits for an acquire. (Once the client
-  // is closed, OnPartitions runs on the thread that gives a partition back: hold no mutex there
-  // that the listener locks.) It is this listener, or another that this one keeps as long as it
+  // is closed, OnPartitions runs on the thread that gives a partition back, and OnTurns on the one
+  // that ends a turn: hold no mutex there that the listener locks.) It is this listener, or another that this one keeps as long as it
   // lives, such as one for a group of paths.
   // A call at once is spared the way to the executor, which costs more than most listeners do. But
   // nothing is sent or read until it returns: it must take microseconds, never block, and call
@@ -66,6 +66,11 @@ class EventListener {
   virtual void OnLost(const Sequencer& lease, LeaseEnd why);
   // The lease's node is gone, or its session has ended, with which it goes.
   virtual void OnReleased(const Sequencer& lease, absl::Duration held);
+
+  // Of a CachedLock: under this lease began so many turns, more than it has reported before, that
+  // asked no server. The first turn of a lease is OnGranted's. About once in
+  // CachedLockOptions::keep_idle_for, and at the lease's end, perhaps behind its last call.
+  virtual void OnTurns(const Sequencer& lease, int64_t turns);
 
   // The acquire's ACL keeps strangers out, but the ACL of the path's node, which existed before,
   // does not: every client may delete its children, or change its ACL, and so take the lock from

@@ -9,6 +9,7 @@
 #include "lib/fencing/object_store_fixture.h"
 #include "recipes/contracts/scene_fixture.h"
 #include "testing/coroutine_types.h"
+#include "zkrecipes/cached_lock.h"
 #include "zkrecipes/event_loop.h"
 #include "zkrecipes/fencing/fenced_file.h"
 #include "zkrecipes/fencing/fenced_http.h"
@@ -189,6 +190,14 @@ std::vector<Method> Methods() {
        Awaits([](S s) { return s.lock().CoAcquire(s.wait.timeout, s.wait.cancel); })},
       Endless({"Lock::RunWhileHolding", run,
                Returns([](S s) { return s.lock().RunWhileHolding(s.wait.cancel, Work, Once()); })}),
+
+      {"CachedLock::Acquire", acquire,
+       Returns([](S s) { return CachedLock(s.client, s.path).Acquire(s.wait); })},
+      {"CachedLock::TryAcquire", attempt,
+       Returns([](S s) { return CachedLock(s.client, s.path).TryAcquire(s.wait); })},
+      {"CachedLock::AcquireAsync", acquire, CallsBack([](S s, auto done) {
+         CachedLock(s.client, s.path).AcquireAsync(s.wait, std::move(done));
+       })},
 
       {"RecursiveLock::Acquire", acquire,
        Returns([](S s) { return s.recursive->Acquire(s.owner, s.wait); })},

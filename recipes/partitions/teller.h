@@ -3,13 +3,10 @@
 #ifndef ZKRECIPES_RECIPES_PARTITIONS_TELLER_H_
 #define ZKRECIPES_RECIPES_PARTITIONS_TELLER_H_
 
-#include <functional>
-#include <memory>
 #include <string>
 
+#include "lib/queue/acquire/listeners.h"
 #include "lib/queue/acquire/path_queue.h"
-#include "lib/session/subscriber.h"
-#include "zkrecipes/event_listener.h"
 #include "zkrecipes/partitions_report.h"
 
 namespace zkrecipes::internal {
@@ -20,16 +17,13 @@ class PartitionTeller {
   // `path`: of all. `lock`: the queue of one of them, whose listeners are told.
   PartitionTeller(std::string path, PathQueue lock);
 
-  bool has_listeners() const { return lock_.has_listeners(); }
+  bool has_listeners() const { return !listeners_.empty(); }
   void Tell(const PartitionsReport& now);
 
  private:
-  using Notice = std::function<void(EventListener&)>;
-
   const std::string path_;
   const PathQueue lock_;
-  // null: all listeners are called at once.
-  const std::shared_ptr<session::Subscriber<Notice>> later_;
+  const queue::acquire::Listeners listeners_;
   PartitionsReport told_;
 };
 

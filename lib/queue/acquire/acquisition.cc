@@ -95,6 +95,10 @@ void Complete(const internal::PathQueue& queue, machine::Candidacy& candidacy) {
     if (candidacy.permits > 0) {
       candidacy.data = listing::PermitData(std::move(candidacy.data), candidacy.permits);
     }
+    if (candidacy.stays) {
+      candidacy.data =
+          listing::StayingData(candidacy.dialect, candidacy.named(), std::move(candidacy.data));
+    }
   }
 }
 

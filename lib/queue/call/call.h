@@ -167,13 +167,13 @@ absl::Status Refusal(Start<T>& start, const WaitOptions& wait, bool blocks) {
   return done.ok() ? may : done;
 }
 
-// Returns the answer. The calling thread runs the client's loop meanwhile, if it can.
+// Returns the answer. The calling thread runs the client's loop meanwhile, if it can and `drives`.
 template <typename T>
-T Blocking(Start<T> start, const WaitOptions& wait) {
+T Blocking(Start<T> start, const WaitOptions& wait, bool drives = true) {
   if (absl::Status refusal = Refusal(start, wait, /*blocks=*/true); !refusal.ok()) return refusal;
   const auto answer = std::make_shared<base::OneShot<T>>();
   Done<T> done = [answer](T given) { answer->Set(std::move(given)); };
-  internal::ClientCore::Drive drive(*start.core);
+  internal::ClientCore::Drive drive(*start.core, drives);
   const auto call = std::move(start.begin)(wait, done);
   if (!call.ok()) return call.status();
   const auto never = base::BootTime::InfiniteFuture();

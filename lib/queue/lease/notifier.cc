@@ -49,6 +49,9 @@ void EventListener::OnLost(const Sequencer& lease, LeaseEnd why) {
 void EventListener::OnReleased(const Sequencer& lease, absl::Duration held) {
   PassOn(*this, lease.path(), &EventListener::OnReleased, lease, held);
 }
+void EventListener::OnTurns(const Sequencer& lease, int64_t turns) {
+  PassOn(*this, lease.path(), &EventListener::OnTurns, lease, turns);
+}
 void EventListener::OnOpenParent(const std::string& path) {
   PassOn(*this, path, &EventListener::OnOpenParent, path);
 }

@@ -14,13 +14,13 @@ namespace zkrecipes::queue::listing {
 
 std::shared_ptr<ChildrenWatch> ChildrenWatch::Begin(std::shared_ptr<internal::ClientCore> core,
                                                     const std::string& path, absl::Duration gather,
-                                                    Seen seen) {
+                                                    Seen seen, zk::SessionId beside) {
   std::shared_ptr<ChildrenWatch> self(
       new ChildrenWatch(std::move(core), path, gather, std::move(seen)));
   self->self_ = self;
   // Later, since Join may announce the connection, or the end of the client, at once.
-  self->core_->Post([self](session::Session* session) {
-    if (self->self_ != nullptr) self->Start(session != nullptr);
+  self->core_->Post([self, beside](session::Session* session) {
+    if (self->self_ != nullptr) self->Start(session != nullptr, beside);
   });
   return self;
 }
@@ -33,12 +33,16 @@ ChildrenWatch::ChildrenWatch(std::shared_ptr<internal::ClientCore> core, const s
       seen_(std::move(seen)) {}
 
 // The room is kept for as long as it follows: a watch that has fired is set again.
-void ChildrenWatch::Start(bool open) {
+void ChildrenWatch::Start(bool open, zk::SessionId beside) {
   if (!open) return Tell(absl::FailedPreconditionError("the client is closed"));
   const size_t bytes =
       path_.size() + 1 + machine::kLongestNodeName + session::PathBudget::kPerWatch;
-  session::Session* const session = core_->sessions().WithRoom("", 0, bytes);
+  session::Session* session = beside == 0 ? nullptr : core_->sessions().Of(beside);
   if (session != nullptr) room_ = session->watch_budget().Reserve(bytes);
+  if (!room_) {
+    session = core_->sessions().WithRoom("", 0, bytes);
+    if (session != nullptr) room_ = session->watch_budget().Reserve(bytes);
+  }
   if (!room_) {
     return Tell(absl::ResourceExhaustedError(
         absl::StrCat("watch ", path_, ": this client has too many watches")));

@@ -26,14 +26,15 @@ class ChildrenWatch : public session::SessionListener,
                       public std::enable_shared_from_this<ChildrenWatch> {
  public:
   // The names, none without the node; or why there will be no more: then it has stopped. Never
-  // called inside Begin or Stop, nor after Stop.
+  // called inside Stop, nor after it; inside Begin only once the client is closed.
   using Seen = absl::AnyInvocable<void(absl::StatusOr<zk::Names>)>;
 
   // `path`: as the user gave it. A change is looked at within `gather`, so that what happens
-  // together is seen together. It follows in whichever session has room for its watch.
+  // together is seen together. It follows in the session `beside` or, by default and if that has
+  // no room for its watch, in whichever has.
   static std::shared_ptr<ChildrenWatch> Begin(std::shared_ptr<internal::ClientCore> core,
                                               const std::string& path, absl::Duration gather,
-                                              Seen seen);
+                                              Seen seen, zk::SessionId beside = 0);
   void Stop();
   // Looks at once at a change that it gathers. True: a listing is to come.
   bool Hurry();
@@ -47,7 +48,7 @@ class ChildrenWatch : public session::SessionListener,
  private:
   ChildrenWatch(std::shared_ptr<internal::ClientCore> core, const std::string& path,
                 absl::Duration gather, Seen seen);
-  void Start(bool open);
+  void Start(bool open, zk::SessionId beside);
   void Look(zk::WatchKind kind);
   void LookAfter(absl::Duration pause);
   void OnReply(const zk::Reply& reply);

@@ -147,6 +147,19 @@ size_t PermitsIn(const std::string& data) {
   return number > machine::kMostPermits ? 0 : number;  // a stranger's would hold for ever
 }
 
+std::string StayingData(machine::Dialect dialect, machine::Mode mode, std::string owner_data) {
+  if (ShownAsRawId(dialect, mode)) return owner_data;
+  owner_data.pop_back();  // JSON of an object with members
+  return absl::StrCat(owner_data, ",\"stays\":true}");
+}
+
+bool Stays(machine::Mode mode, const std::string& data) {
+  const json parsed = Parse(mode, data);
+  if (!parsed.is_object()) return false;
+  const auto stays = parsed.find("stays");
+  return stays != parsed.end() && stays->is_boolean() && stays->get<bool>();
+}
+
 // ---- Candidates ---------------------------------------------------------------------------------
 
 absl::Status CheckCandidate(const Candidate& candidate, const char* whose) {

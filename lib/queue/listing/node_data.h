@@ -75,6 +75,11 @@ std::string ThisOwnersData(machine::Dialect dialect, machine::Mode mode, const s
 std::string PermitData(std::string owner_data, size_t permits);
 size_t PermitsIn(const std::string& data);  // 0: it says none that there may be
 
+// The data of a CachedLock's contender: its owner's, and that its node may stay while none of the
+// owner's threads holds the lock. As it is where it is shown as a raw id.
+std::string StayingData(machine::Dialect dialect, machine::Mode mode, std::string owner_data);
+bool Stays(machine::Mode mode, const std::string& data);
+
 // ---- Candidates ---------------------------------------------------------------------------------
 // The data of a candidate's node: its id alone, or "id\nvalue". Other libraries show it as a raw
 // id.

@@ -42,6 +42,7 @@ struct Candidacy {
   std::optional<Mode> named_as = {};  // its node is named as this mode's; nullopt: as its own's
   bool beside_blind = false;  // do not refuse beside those that do not see its node: admission.h
   uint16_t permits = 0;       // kPermit: how many the semaphore has (permits.h); otherwise 0
+  bool stays = false;         // a CachedLock's: its node may stay when nobody holds it
 
   // Filled in by Acquisition, from the path that the user gave and from the options.
   std::string parent = {};  // the recipe's path, as the server knows it
@@ -62,7 +63,8 @@ struct Candidacy {
   template <typename H>
   friend H AbslHashValue(H h, const Candidacy& c) {
     return H::combine(std::move(h), c.mode, c.lock_delay, c.follows, c.data, c.try_only, c.named_as,
-                      c.beside_blind, c.permits, c.parent, c.dialect, c.wait_for_proof, c.acl);
+                      c.beside_blind, c.permits, c.stays, c.parent, c.dialect, c.wait_for_proof,
+                      c.acl);
   }
 };
 

@@ -125,9 +125,9 @@ ClientCore::ClientCore(Environment environment, ClientOptions options, zk::Serve
 
 ClientCore::~ClientCore() = default;
 
-ClientCore::Drive::Drive(const ClientCore& core) : core_(core) {
+ClientCore::Drive::Drive(const ClientCore& core, bool runs_loop) : core_(core) {
   const auto& loop = core.environment_.loop;
-  if (loop != nullptr && loop->TakeOver()) loop_ = loop;
+  if (runs_loop && loop != nullptr && loop->TakeOver()) loop_ = loop;
 }
 
 void ClientCore::Drive::Wake() {

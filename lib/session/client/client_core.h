@@ -155,7 +155,8 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   // thread.
   class Drive {
    public:
-    explicit Drive(const ClientCore& core);
+    // Not `runs_loop`: another thread's doing is awaited, and this one only sleeps.
+    explicit Drive(const ClientCore& core, bool runs_loop = true);
     ~Drive() { End(); }
     Drive(const Drive&) = delete;
     Drive& operator=(const Drive&) = delete;

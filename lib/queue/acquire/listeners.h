@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_QUEUE_ACQUIRE_LISTENERS_H_
+#define ZKRECIPES_LIB_QUEUE_ACQUIRE_LISTENERS_H_
+
+#include <array>
+#include <functional>
+#include <memory>
+
+#include "lib/queue/acquire/path_queue.h"
+#include "lib/session/subscriber.h"
+#include "zkrecipes/event_listener.h"
+
+namespace zkrecipes::queue::acquire {
+
+// A recipe's listeners, for what is no event of one acquire.
+class Listeners {
+ public:
+  using Notice = std::function<void(EventListener&)>;
+
+  explicit Listeners(const internal::PathQueue& queue);
+
+  bool empty() const { return !any_; }
+  // In order: those that are called at once, here; the others on the executor. On the reactor.
+  void Tell(const Notice& notice) const;
+
+ private:
+  const bool any_;
+  const std::array<EventListener*, 2> at_once_;               // the queue's options own them
+  const std::shared_ptr<session::Subscriber<Notice>> later_;  // null: all are called at once
+};
+
+}  // namespace zkrecipes::queue::acquire
+
+#endif  // ZKRECIPES_LIB_QUEUE_ACQUIRE_LISTENERS_H_

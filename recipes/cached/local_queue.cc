@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "recipes/cached/local_queue.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+#include "lib/base/process.h"
+
+namespace zkrecipes::internal {
+namespace {
+
+using queue::call::Pending;
+using What = recipes::machine::KeptLock::Action::What;
+using Start = queue::call::Start<LocalQueue::Answer>;
+
+// What the path's options say, with what the client's say where they do not.
+absl::Status CheckOptions(const PathQueue& queue, const CachedLockOptions& options) {
+  const auto wrong = [&queue](const char* option, const char* rule) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("acquire ", queue.path, ": ", option, ": ", rule));
+  };
+  if (!queue.rule.ok()) return queue.rule;
+  const AcquireOptions& acquire = queue.options;
+  if (absl::Duration(acquire.hold_at_most) != absl::InfiniteDuration())
+    return wrong("hold_at_most", "a CachedLock has none: its node outlives a turn");
+  if (absl::Duration(acquire.alive_within) != absl::InfiniteDuration())
+    return wrong("alive_within", "a CachedLock has none: its node outlives a turn");
+  if (*acquire.ends_at == LeaseOptions::EndsAt::kExpiry)
+    return wrong("ends_at", "a CachedLock's turns begin by the deadline");
+  const bool delays = absl::Duration(acquire.lock_delay) > absl::ZeroDuration();
+  if (!*acquire.wait_for_proof && !delays)
+    return wrong("wait_for_proof", "a CachedLock's turns are proven");
+  if (options.max_turns_once_asked < 0)
+    return wrong("max_turns_once_asked", "must not be negative");
+  if (absl::Duration(options.max_time_once_asked) < absl::ZeroDuration())
+    return wrong("max_time_once_asked", "must not be negative");
+  if (absl::Duration(options.keep_idle_for) < absl::Milliseconds(1))
+    return wrong("keep_idle_for", "must be at least 1ms");
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+bool Tenure::believed() const {
+  const Lease::State state = LeaseMaker::StateOf(lease)->state();
+  return state == Lease::State::kHeld || state == Lease::State::kSuspect;
+}
+
+void Tenure::OnLeaseEnded() {
+  if (const auto alive = queue.lock()) alive->OnEnded(*this);
+}
+
+std::shared_ptr<LocalQueue> LocalQueue::Of(const Client& client, std::string path,
+                                           const CachedLockOptions& options) {
+  return std::make_shared<LocalQueue>(PathQueue::Of(client, std::move(path), options.acquire),
+                                      options);
+}
+
+LocalQueue::LocalQueue(queue::acquire::Queue queue, const CachedLockOptions& options)
+    : queue_(std::move(queue)),
+      rule_(CheckOptions(*queue_, options)),
+      keep_idle_for_(options.keep_idle_for),
+      listeners_(std::make_shared<const queue::acquire::Listeners>(*queue_)),
+      machine_({options.max_turns_once_asked, options.max_time_once_asked}) {}
+
+// Whoever waits for it keeps it, so there is at most a node.
+LocalQueue::~LocalQueue() {
+  if (!core().InHomeProcess()) {
+    base::Leak(std::move(tenure_));
+    base::Leak(std::move(watch_));
+    return;
+  }
+  if (tenure_ != nullptr) {
+    TellTurns()();
+    LeaseMaker::StateOf(tenure_->lease)->Abandon();
+  }
+  StopWatch(std::move(watch_));
+  if (quiet_timer_ == 0) return;
+  queue_->core->Post([core = queue_->core, timer = quiet_timer_](session::Session* session) {
+    if (session != nullptr) core->reactor()->Cancel(timer);
+  });
+}
+
+// ---- what callers ask ---------------------------------------------------------------------------
+
+std::optional<CachedLease> LocalQueue::TakeIdle() {
+  Deeds deeds;
+  std::optional<CachedLease> lease;
+  {
+    base::MutexLock lock(mutex_);
+    lease = TakeIdleLocked(deeds);
+  }
+  Do(std::move(deeds));
+  return lease;
+}
+
+// No turn begins past the deadline: an idle lock whose lease is not believed any more is none.
+std::optional<CachedLease> LocalQueue::TakeIdleLocked(Deeds& deeds) {
+  if (machine_.state() != Machine::State::kIdle) return std::nullopt;
+  if (!tenure_->believed() || !machine_.TakeIdle(NowIfAsked())) {
+    deeds = Decide(machine_.OnEnded());
+    return std::nullopt;
+  }
+  return CachedLease(shared_from_this(), tenure_, machine_.turn());
+}
+
+base::BootTime LocalQueue::NowIfAsked() const {
+  return machine_.others() == Machine::Others::kNone ? base::BootTime() : core().Now();
+}
+
+bool LocalQueue::AsksServers() const {
+  base::MutexLock lock(mutex_);
+  return machine_.state() == Machine::State::kNone;
+}
+
+Start LocalQueue::Entering(std::shared_ptr<LocalQueue> self, Form form) {
+  const auto core = self->queue_->core;
+  return {core,
+          [self = std::move(self), form](const WaitOptions& wait, queue::call::Done<Answer>& done) {
+            return self->Enter(wait, done, form);
+          }};
+}
+
+absl::StatusOr<std::shared_ptr<Pending>> LocalQueue::Enter(const WaitOptions& wait,
+                                                           queue::call::Done<Answer>& done,
+                                                           Form form) {
+  if (!rule_.ok()) return rule_;
+  if (wait.cancel.stop_requested()) {
+    return absl::CancelledError(absl::StrCat("acquire ", path(), ": cancelled"));
+  }
+  Deeds deeds;
+  std::optional<CachedLease> lease;
+  Waiting call;
+  {
+    base::MutexLock lock(mutex_);
+    lease = TakeIdleLocked(deeds);
+    const bool busy = machine_.state() != Machine::State::kNone;
+    if (!lease.has_value() && busy && form == Form::kTry) {
+      return absl::AlreadyExistsError(
+          absl::StrCat("acquire ", path(), ": busy", InFront(waiters_ + 1)));
+    }
+    if (!lease.has_value()) {
+      call = NewWaiting(wait, std::move(done), form, ++waiters_);
+      waiting_.emplace(waiters_, call);
+      for (Deed& deed : Decide(machine_.Acquire(waiters_, form == Form::kTry))) {
+        deeds.push_back(std::move(deed));
+      }
+    }
+  }
+  Do(std::move(deeds));
+  if (lease.has_value()) {
+    std::move(done)(*std::move(lease));
+    return nullptr;
+  }
+  call->HeedCancel(wait.cancel);
+  return call;
+}
+
+// What another thread's release grants to a callback goes by the reactor, as a Lock's grants do: an
+// executor that runs it at once would do so inside that release.
+LocalQueue::Waiting LocalQueue::NewWaiting(const WaitOptions& wait, queue::call::Done<Answer> done,
+                                           Form form, uint64_t waiter) {
+  if (form == Form::kAsync) {
+    done = [core = queue_->core, done = std::move(done)](Answer answer) mutable {
+      core->Post([done = std::move(done), answer = std::move(answer)](session::Session*) mutable {
+        std::move(done)(std::move(answer));
+      });
+    };
+  }
+  return queue::call::NewCall<Answer>(
+      queue_->core, wait, std::move(done),
+      [self = shared_from_this(), waiter, timeout = wait.timeout](bool cancelled) {
+        return self->GiveUp(waiter, timeout, cancelled);
+      });
+}
+
+absl::Status LocalQueue::GiveUp(uint64_t waiter, absl::Duration timeout, bool cancelled) {
+  if (const auto busy = GiveUpTry(waiter); busy.has_value() && !cancelled) return *busy;
+  Deeds deeds;
+  std::string why;
+  bool local;
+  {
+    base::MutexLock lock(mutex_);
+    why = InFront(waiter);
+    local = machine_.has_node();
+    waiting_.erase(waiter);
+    deeds = Decide(machine_.GiveUp(waiter));
+  }
+  Do(std::move(deeds));
+  const std::string what = absl::StrCat("acquire ", path(), ": ");
+  if (cancelled) return absl::CancelledError(absl::StrCat(what, "cancelled", why));
+  // A thread of this process needs no connection to hand the lock over.
+  const auto cut_off = local ? std::nullopt : core().reach()->CutOff(core().Now());
+  return absl::Status(
+      cut_off ? absl::StatusCode::kUnavailable : absl::StatusCode::kDeadlineExceeded,
+      absl::StrCat(what, "not granted within ", absl::FormatDuration(timeout),
+                   cut_off ? ": " + *cut_off : why));
+}
+
+// The answer of a try whose join knows that the lock is busy, or delayed.
+std::optional<absl::Status> LocalQueue::GiveUpTry(uint64_t waiter) {
+  std::shared_ptr<Pending> join;
+  {
+    base::MutexLock lock(mutex_);
+    if (machine_.trying() == waiter) join = join_.lock();
+  }
+  if (join == nullptr) return std::nullopt;
+  join->TimeOut();
+  const absl::Status refusal = static_cast<queue::acquire::Acquisition&>(*join).refusal();
+  return IsBusy(refusal) ? std::optional(refusal) : std::nullopt;
+}
+
+// ": " and so on; empty if nothing is known.
+std::string LocalQueue::InFront(uint64_t waiter) const {
+  const auto& all = machine_.waiting();
+  const auto place = std::find(all.begin(), all.end(), waiter);
+  const std::string others =
+      place == all.begin() || place == all.end()
+          ? ""
+          : absl::StrCat(", and ", place - all.begin(), " of its callers wait in front");
+  if (machine_.has_node()) return absl::StrCat(": this process holds it", others);
+  const auto join = join_.lock();
+  const size_t in_front =
+      join == nullptr ? 0 : static_cast<queue::acquire::Acquisition&>(*join).in_front();
+  if (in_front == 0) return others.empty() ? "" : absl::StrCat(": this process queues", others);
+  return absl::StrCat(": this process queues behind ", in_front,
+                      in_front == 1 ? " other contender" : " other contenders", others);
+}
+
+void LocalQueue::EndTurn(const Tenure& tenure) {
+  Deeds deeds;
+  {
+    base::MutexLock lock(mutex_);
+    if (tenure_.get() != &tenure) return;
+    const bool over = !machine_.waiting().empty() && !tenure.believed();
+    deeds = Decide(over ? machine_.OnEnded() : machine_.OnTurnOver(NowIfAsked()));
+  }
+  Do(std::move(deeds));
+}
+
+void LocalQueue::OnEnded(const Tenure& tenure) {
+  Deeds deeds;
+  {
+    base::MutexLock lock(mutex_);
+    if (tenure_.get() != &tenure) return;
+    deeds = Decide(machine_.OnEnded());
+  }
+  Do(std::move(deeds));
+}
+
+// ---- what is decided, and done ------------------------------------------------------------------
+
+LocalQueue::Deeds LocalQueue::Decide(const Machine::Actions& actions, const absl::Status& refusal) {
+  Deeds deeds;
+  for (const Machine::Action& action : actions) deeds.push_back(DeedOf(action, refusal));
+  return deeds;
+}
+
+void LocalQueue::Do(Deeds deeds) {
+  for (Deed& deed : deeds) std::move(deed)();
+}
+
+LocalQueue::Deed LocalQueue::DeedOf(const Machine::Action& action, const absl::Status& refusal) {
+  switch (action.what) {
+    case What::kJoin:
+    case What::kTry:
+      withdraw_ = std::stop_source();
+      return [self = shared_from_this(), try_only = action.what == What::kTry,
+              withdraw = withdraw_.get_token()] { self->Join(try_only, withdraw); };
+    case What::kWithdraw:
+      return [self = shared_from_this(), withdraw = withdraw_] { self->Withdraw(withdraw); };
+    case What::kGrant:
+      // A caller that has just given up drops it, which ends the turn.
+      return [call = TakeWaiting(action.waiter),
+              lease = CachedLease(shared_from_this(), tenure_, machine_.turn())]() mutable {
+        call->Settle(std::move(lease));
+      };
+    case What::kRefuse:
+      return [call = TakeWaiting(action.waiter), refusal] { call->Settle(refusal); };
+    case What::kLook:
+      return [self = shared_from_this(), tenure = tenure_] { self->Look(tenure); };
+    case What::kLeave: {
+      Deed tell = TellTurns();
+      return [self = shared_from_this(), tell = std::move(tell),
+              tenure = std::exchange(tenure_, nullptr),
+              watch = std::exchange(watch_, nullptr)]() mutable {
+        std::move(tell)();
+        LeaseMaker::StateOf(tenure->lease)->Abandon();
+        self->StopWatch(std::move(watch));
+      };
+    }
+  }
+  return nullptr;
+}
+
+LocalQueue::Waiting LocalQueue::TakeWaiting(uint64_t waiter) {
+  return std::move(waiting_.extract(waiter).mapped());
+}
+
+}  // namespace zkrecipes::internal

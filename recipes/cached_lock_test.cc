@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "zkrecipes/cached_lock.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+
+#include "lib/base/quiet_fork_fixture.h"
+#include "zkrecipes/executor.h"
+#include "zkrecipes/lock.h"
+#include "zkrecipes/testing/in_memory_ensemble.h"
+
+namespace zkrecipes {
+namespace {
+
+using absl::StatusCode;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+const char kLedger[] = "/locks/ledger";
+
+class CachedLockTest : public ::testing::Test {
+ protected:
+  using Answer = absl::StatusOr<CachedLease>;
+
+  CachedLease Hold(const CachedLock& lock) {
+    Answer lease = lock.Acquire();
+    EXPECT_TRUE(lease.ok()) << lease.status();
+    return *std::move(lease);
+  }
+  // Until it is this process's own: its node stays.
+  void MakeStay(const CachedLock& lock) {
+    for (int i = 0; i < 3; ++i) {
+      { const CachedLease lease = Hold(lock); }
+      ensemble_.RunUntilIdle();
+    }
+    ASSERT_THAT(nodes(), SizeIs(1));
+  }
+  std::vector<std::string> nodes() { return ensemble_.Paths(kLedger); }
+  // What a callback is given.
+  struct Got {
+    std::optional<Answer> answer;
+    bool holds() const { return answer && answer->ok() && (*answer)->believed(); }
+  };
+  std::shared_ptr<Got> Ask(const CachedLock& lock, WaitOptions wait = {}) {
+    auto got = std::make_shared<Got>();
+    lock.AcquireAsync(std::move(wait), [got](Answer answer) { got->answer = std::move(answer); });
+    ensemble_.RunUntilIdle();
+    return got;
+  }
+
+  testing::InMemoryEnsemble ensemble_;
+  const std::shared_ptr<Client> client_ = *ensemble_.Connect();
+  const std::shared_ptr<Client> other_ = *ensemble_.Connect();
+  const CachedLock lock_{client_, kLedger};
+  const Lock others_{other_, kLedger};
+};
+
+TEST_F(CachedLockTest, ItsNodeStaysOnceItWasTakenTwiceWithoutAnotherProcessBetween) {
+  for (int i = 0; i < 2; ++i) {
+    { const CachedLease lease = Hold(lock_); }
+    ensemble_.RunUntilIdle();
+    EXPECT_THAT(nodes(), IsEmpty());
+  }
+  { const CachedLease lease = Hold(lock_); }
+  ensemble_.RunUntilIdle();
+  EXPECT_THAT(nodes(), SizeIs(1));
+}
+
+TEST_F(CachedLockTest, WhileItStaysItIsTakenAgainWithoutTheServers) {
+  MakeStay(lock_);
+  const std::vector<std::string> before = nodes();
+  ensemble_.Disconnect(*client_);
+  TurnToken last;
+  for (int i = 0; i < 10; ++i) {
+    CachedLease lease = Hold(lock_);
+    EXPECT_TRUE(lease.believed());
+    EXPECT_GT(lease.token(), last);
+    EXPECT_EQ(lease.pass().token, lease.token().token);
+    EXPECT_EQ(lease.pass().turn, lease.token().turn);
+    last = lease.token();
+    EXPECT_TRUE(std::move(lease).Release().ok());
+  }
+  EXPECT_EQ(last.turn, 11);
+  EXPECT_EQ(nodes(), before);
+}
+
+TEST_F(CachedLockTest, AnotherContenderIsServedAtOnceWhileItIsIdle) {
+  MakeStay(lock_);
+  const absl::StatusOr<Lease> lease = others_.Acquire();
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  ensemble_.RunUntilIdle();
+  EXPECT_THAT(nodes(), SizeIs(1));  // its own
+}
+
+TEST_F(CachedLockTest, AnotherContenderIsServedWhenTheTurnEnds) {
+  MakeStay(lock_);
+  std::optional<CachedLease> turn = Hold(lock_);
+  std::optional<absl::StatusOr<Lease>> got;
+  others_.AcquireAsync({}, [&](absl::StatusOr<Lease> lease) { got = std::move(lease); });
+  ensemble_.RunUntilIdle();
+  EXPECT_FALSE(got.has_value());
+  EXPECT_TRUE(turn->believed());
+  turn.reset();
+  ensemble_.RunUntilIdle();
+  ASSERT_TRUE(got.has_value() && got->ok());
+  EXPECT_TRUE((*got)->believed());
+}
+
+TEST_F(CachedLockTest, ThreadsOfTheProcessTakeTurnsInTheOrderInWhichTheyCame) {
+  std::optional<CachedLease> turn = Hold(lock_);
+  std::vector<std::shared_ptr<Got>> got;
+  for (int i = 0; i < 3; ++i) got.push_back(Ask(lock_));
+  const std::vector<std::string> before = nodes();
+  turn.reset();
+  for (int i = 0; i < 3; ++i) {
+    ensemble_.RunUntilIdle();
+    for (int k = 0; k < 3; ++k) EXPECT_EQ(got[k]->holds(), k == i);
+    EXPECT_EQ(nodes(), before);
+    EXPECT_EQ((*got[i]->answer)->token().turn, i + 2);
+    got[i]->answer.reset();
+  }
+}
+
+TEST_F(CachedLockTest, OnceAnotherContenderWaitsItTakesOnlySoManyTurnsMore) {
+  const CachedLock lock(client_, kLedger,
+                        {.max_turns_once_asked = 2, .max_time_once_asked = absl::Hours(1)});
+  MakeStay(lock);
+  std::optional<CachedLease> turn = Hold(lock);
+  std::vector<std::shared_ptr<Got>> got;
+  for (int i = 0; i < 4; ++i) got.push_back(Ask(lock));
+  std::optional<absl::StatusOr<Lease>> others;
+  others_.AcquireAsync({}, [&](absl::StatusOr<Lease> lease) { others = std::move(lease); });
+  ensemble_.RunUntilIdle();
+  turn.reset();
+  for (int i = 0; i < 2; ++i) {
+    ensemble_.RunUntilIdle();
+    ASSERT_TRUE(got[i]->holds());
+    EXPECT_FALSE(others.has_value());
+    got[i]->answer.reset();
+  }
+  ensemble_.RunUntilIdle();
+  ASSERT_TRUE(others.has_value() && others->ok());
+  EXPECT_FALSE(got[2]->answer.has_value());
+  others.reset();
+  ensemble_.RunUntilIdle();
+  EXPECT_TRUE(got[2]->holds());
+}
+
+TEST_F(CachedLockTest, IdleForLongItLetsGo) {
+  MakeStay(lock_);
+  ensemble_.Advance(absl::Seconds(9));
+  EXPECT_THAT(nodes(), SizeIs(1));
+  ensemble_.Advance(absl::Seconds(12));
+  EXPECT_THAT(nodes(), IsEmpty());
+}
+
+TEST_F(CachedLockTest, NoTurnBeginsPastTheDeadline) {
+  MakeStay(lock_);
+  ensemble_.Disconnect(*client_);
+  const auto taken = [&] { return lock_.TryAcquire({.timeout = absl::ZeroDuration()}); };
+  absl::Duration left = absl::InfiniteDuration();
+  for (Answer turn = taken(); turn.ok(); turn = taken()) {
+    ASSERT_TRUE(turn->believed());
+    ASSERT_LT(turn->tenure().remaining(), left);
+    left = turn->tenure().remaining();
+    turn = absl::CancelledError();
+    ensemble_.Advance(left > absl::Milliseconds(1) ? left / 2 : left);
+  }
+  EXPECT_LE(left, absl::Milliseconds(1));
+}
+
+TEST_F(CachedLockTest, ALostLeaseEndsTheTurnAndTheTenure) {
+  MakeStay(lock_);
+  std::optional<CachedLease> turn = Hold(lock_);
+  const TurnToken first = turn->token();
+  ensemble_.Expire(*client_);
+  ensemble_.Advance(absl::Seconds(1));
+  EXPECT_FALSE(turn->believed());
+  EXPECT_TRUE(turn->tenure().ended().stop_requested());
+  const CachedLease next = Hold(lock_);
+  EXPECT_TRUE(next.believed());
+  EXPECT_GT(next.token(), first);
+  EXPECT_EQ(next.token().turn, 1);
+  EXPECT_EQ(std::move(*turn).Release().code(), StatusCode::kAborted);
+  EXPECT_TRUE(next.believed());
+}
+
+TEST_F(CachedLockTest, ThoseThatWaitOutliveTheLossOfTheLease) {
+  std::optional<CachedLease> turn = Hold(lock_);
+  const auto got = Ask(lock_);
+  ensemble_.Expire(*client_);
+  ensemble_.Advance(absl::Seconds(10));
+  EXPECT_TRUE(got->holds());
+}
+
+TEST_F(CachedLockTest, ATryIsBusyWhileAnotherThreadOrContenderHolds) {
+  {
+    const CachedLease turn = Hold(lock_);
+    const Answer busy = lock_.TryAcquire();
+    EXPECT_TRUE(IsBusy(busy.status())) << busy.status();
+    EXPECT_THAT(busy.status().message(), HasSubstr("this process holds it"));
+  }
+  ensemble_.RunUntilIdle();
+  const auto others = others_.Acquire();
+  ASSERT_TRUE(others.ok());
+  EXPECT_TRUE(IsBusy(lock_.TryAcquire().status()));
+  EXPECT_THAT(nodes(), SizeIs(1));
+}
+
+TEST_F(CachedLockTest, ATryTakesAFreeAndAnIdleLock) {
+  EXPECT_TRUE(lock_.TryAcquire().ok());
+  ensemble_.RunUntilIdle();
+  MakeStay(lock_);
+  ensemble_.Disconnect(*client_);
+  EXPECT_TRUE(lock_.TryAcquire().ok());
+}
+
+TEST_F(CachedLockTest, WhoGivesUpLeavesNothingBehind) {
+  const auto others = others_.Acquire();
+  ASSERT_TRUE(others.ok());
+  const Answer late = lock_.Acquire({.timeout = absl::ZeroDuration()});
+  EXPECT_EQ(late.status().code(), StatusCode::kDeadlineExceeded);
+  ensemble_.RunUntilIdle();
+  EXPECT_THAT(nodes(), SizeIs(1));
+}
+
+TEST_F(CachedLockTest, TheMessageSaysHowManyAreInFront) {
+  const CachedLease turn = Hold(lock_);
+  const auto waits = Ask(lock_);
+  const Answer late = lock_.Acquire({.timeout = absl::ZeroDuration()});
+  EXPECT_THAT(late.status().message(), HasSubstr("this process holds it, and 1 of its callers"));
+}
+
+TEST_F(CachedLockTest, ACancelledCallerIsPassedOver) {
+  std::optional<CachedLease> turn = Hold(lock_);
+  std::stop_source stop;
+  const auto first = Ask(lock_, {.cancel = stop.get_token()});
+  const auto second = Ask(lock_);
+  stop.request_stop();
+  ensemble_.RunUntilIdle();
+  ASSERT_TRUE(first->answer.has_value());
+  EXPECT_EQ(first->answer->status().code(), StatusCode::kCancelled);
+  turn.reset();
+  ensemble_.RunUntilIdle();
+  EXPECT_TRUE(second->holds());
+}
+
+TEST_F(CachedLockTest, TheLastCopyLetsTheNodeGo) {
+  auto lock = std::make_optional<CachedLock>(client_, kLedger);
+  MakeStay(*lock);
+  auto copy = std::make_optional<CachedLock>(*lock);
+  lock.reset();
+  ensemble_.RunUntilIdle();
+  EXPECT_THAT(nodes(), SizeIs(1));
+  copy.reset();
+  ensemble_.RunUntilIdle();
+  EXPECT_THAT(nodes(), IsEmpty());
+  EXPECT_EQ(ensemble_.watches(), 0u);
+}
+
+TEST_F(CachedLockTest, ALeaseOutlivesItsLock) {
+  auto lock = std::make_optional<CachedLock>(client_, kLedger);
+  std::optional<CachedLease> turn = Hold(*lock);
+  lock.reset();
+  ensemble_.RunUntilIdle();
+  EXPECT_TRUE(turn->believed());
+  turn.reset();
+  ensemble_.RunUntilIdle();
+  EXPECT_THAT(nodes(), IsEmpty());
+}
+
+TEST_F(CachedLockTest, AClosedClientEndsTheTenureAndAnswersThoseThatWait) {
+  const CachedLease turn = Hold(lock_);
+  const auto waits = Ask(lock_);
+  EXPECT_TRUE(client_->Close().ok());
+  ensemble_.RunUntilIdle();
+  EXPECT_FALSE(turn.believed());
+  ASSERT_TRUE(waits->answer.has_value());
+  EXPECT_EQ(waits->answer->status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(lock_.Acquire().status().code(), StatusCode::kFailedPrecondition);
+}
+
+TEST_F(CachedLockTest, RefusesOptionsThatItDoesNotHave) {
+  const auto refused = [&](const CachedLockOptions& options, const char* names) {
+    const auto got = CachedLock(client_, kLedger, options).Acquire();
+    EXPECT_EQ(got.status().code(), StatusCode::kInvalidArgument);
+    EXPECT_THAT(got.status().message(), HasSubstr(names));
+  };
+  refused({.acquire = {.alive_within = absl::Seconds(1)}}, "alive_within");
+  refused({.acquire = {.hold_at_most = absl::Seconds(1)}}, "hold_at_most");
+  refused({.acquire = {.wait_for_proof = false}}, "wait_for_proof");
+  refused({.acquire = {.ends_at = LeaseOptions::EndsAt::kExpiry}}, "ends_at");
+  refused({.max_turns_once_asked = -1}, "max_turns_once_asked");
+  refused({.max_time_once_asked = -absl::Seconds(1)}, "max_time_once_asked");
+  refused({.keep_idle_for = absl::ZeroDuration()}, "keep_idle_for");
+  EXPECT_EQ(CachedLock(client_, "ledger").Acquire().status().code(), StatusCode::kInvalidArgument);
+}
+
+TEST_F(CachedLockTest, RefusesTheClientsOptionsThatItDoesNotHave) {
+  for (const LeaseOptions& lease : {LeaseOptions{.wait_for_proof = false},
+                                    LeaseOptions{.ends_at = LeaseOptions::EndsAt::kExpiry}}) {
+    const auto client = *ensemble_.Connect({.lease = lease});
+    EXPECT_EQ(CachedLock(client, kLedger).Acquire().status().code(), StatusCode::kInvalidArgument);
+  }
+}
+
+// A release grants to the next caller; an executor that runs at once must not nest them.
+TEST_F(CachedLockTest, AnExecutorThatRunsAtOnceDoesNotNestTheCallersThatWait) {
+  const auto client = *ensemble_.Connect({.executor = InlineExecutor()});
+  const CachedLock lock(client, "/locks/other");
+  int depth = 0, deepest = 0, granted = 0;
+  std::optional<CachedLease> turn = Hold(lock);
+  for (int i = 0; i < 100; ++i) {
+    lock.AcquireAsync({}, [&](Answer lease) {
+      ASSERT_TRUE(lease.ok());
+      deepest = std::max(deepest, ++depth);
+      ++granted;
+      { const CachedLease over = *std::move(lease); }
+      --depth;
+    });
+  }
+  turn.reset();
+  ensemble_.RunUntilIdle();
+  EXPECT_EQ(granted, 100);
+  EXPECT_EQ(deepest, 1);
+}
+
+TEST_F(CachedLockTest, AContenderThatComesAndGoesAtOnceIsHeardOfToo) {
+  MakeStay(lock_);
+  const auto impatient = others_.Acquire({.timeout = absl::ZeroDuration()});
+  ensemble_.RunUntilIdle();
+  EXPECT_TRUE(others_.TryAcquire().ok());
+}
+
+TEST_F(CachedLockTest, AMovedFromLeaseIsNone) {
+  CachedLease turn = Hold(lock_);
+  const CachedLease moved = std::move(turn);
+  EXPECT_FALSE(turn.believed());  // NOLINT(bugprone-use-after-move)
+  EXPECT_EQ(turn.token(), TurnToken());
+  EXPECT_EQ(std::move(turn).Release().code(), StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(moved.believed());
+}
+
+TEST_F(CachedLockTest, ListenersHearOfTenuresAndOfTheTurnsInThem) {
+  struct Counts : EventListener {
+    void OnGranted(const Sequencer&, int64_t, absl::Duration) override { ++granted; }
+    void OnTurns(const Sequencer&, int64_t more) override { turns += more; }
+    std::atomic<int64_t> granted = 0, turns = 0;
+  };
+  const auto counts = std::make_shared<Counts>();
+  const CachedLock lock(client_, kLedger, {.acquire = {.listener = counts}});
+  MakeStay(lock);
+  for (int i = 0; i < 5; ++i) const CachedLease lease = Hold(lock);
+  ensemble_.RunUntilIdle();
+  EXPECT_EQ(counts->granted, 3);
+  EXPECT_EQ(counts->turns, 0);
+  ensemble_.Advance(absl::Seconds(11));
+  EXPECT_EQ(counts->turns, 5);
+  for (int i = 0; i < 2; ++i) const CachedLease lease = Hold(lock);
+  EXPECT_TRUE(others_.Acquire().ok());
+  ensemble_.RunUntilIdle();
+  EXPECT_EQ(counts->granted, 3);
+  EXPECT_EQ(counts->turns, 7);
+}
+
+// Each turn excludes the others, whichever thread and process has it.
+TEST_F(CachedLockTest, ExcludesThreadsOfTwoProcesses) {
+  const CachedLock here(client_, kLedger), there(other_, kLedger);
+  std::atomic<int> inside = 0;
+  int turns = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 6; ++i) {
+    threads.emplace_back([&, lock = i % 2 == 0 ? here : there] {
+      for (int k = 0; k < 200; ++k) {
+        const Answer lease = lock.Acquire();
+        ASSERT_TRUE(lease.ok()) << lease.status();
+        ASSERT_EQ(++inside, 1);
+        ++turns;  // a race, unless they exclude each other
+        --inside;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(turns, 1200);
+}
+
+TEST_F(CachedLockTest, InAForkedChildItOnlyLeaks) {
+  MakeStay(lock_);
+  auto copy = std::make_optional<CachedLock>(lock_);
+  std::optional<CachedLease> turn = Hold(lock_);
+  const pid_t child = base::ForkWhileOthersSleep();
+  if (child == 0) {
+    const bool refused = lock_.Acquire().status().code() == StatusCode::kFailedPrecondition &&
+                         lock_.TryAcquire().status().code() == StatusCode::kFailedPrecondition;
+    const bool inert = !turn->believed();
+    turn.reset();
+    copy.reset();
+    _exit(refused && inert ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_TRUE(turn->believed());
+  turn.reset();
+  ensemble_.RunUntilIdle();
+  EXPECT_THAT(nodes(), SizeIs(1));
+}
+
+}  // namespace
+}  // namespace zkrecipes
