@@ -16,6 +16,7 @@ struct Place {
   std::string path;  // of the lock
   int session_ms = 40'000;
   bool readers = false;  // it is a read/write lock; kShared is of such a one only
+  int process = 0;       // contestants of one share a lock that stays with it
 };
 
 // One client with a session of its own, and one lock. One thread. Whatever fails ends the program.
@@ -33,6 +34,12 @@ std::unique_ptr<Contestant> ConnectLogged(const Place& place);
 // The same requests sent by a bare program on the single-threaded C client, which the thread that
 // waits drives: what ZooKeeper and its client cost without any library.
 std::unique_ptr<Contestant> ConnectFloor(const Place& place);
+
+// A thread with a CachedLock, which it shares with others of its process.
+std::unique_ptr<Contestant> ConnectKept(const Place& place);
+// `servers`: Redis' socket; a connection string of PostgreSQL's.
+std::unique_ptr<Contestant> ConnectRedis(const Place& place);
+std::unique_ptr<Contestant> ConnectPostgres(const Place& place);
 
 // One client with many waiters for one lock. Each releases the lock as soon as it is granted, and
 // is counted; the one that makes the count `most` keeps it. Whatever fails ends the program.

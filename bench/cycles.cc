@@ -67,7 +67,8 @@ Sample Cycle(const Entrant& entrant, const Track& anywhere, int cycles) {
   return {Median(micros), Each(Counts::Now() - before, cycles)};
 }
 
-Sample Cycles(const Entrant& entrant, const Track& track, int clients, int locks, bool readers) {
+Sample Cycles(const Entrant& entrant, const Track& track, int clients, int locks, bool readers,
+              int processes) {
   const double warm = 0.4 * track.scale, seconds = 1.6 * track.scale;
   if (entrant.peer) {
     return Asked(*entrant.peer, Task("cycles", track,
@@ -81,7 +82,8 @@ Sample Cycles(const Entrant& entrant, const Track& track, int clients, int locks
   for (int i = 0; i < clients; ++i) {
     contestants.push_back(entrant.connect({.servers = track.ServerOf(i),
                                            .path = track.path + "-" + std::to_string(i % locks),
-                                           .readers = readers}));
+                                           .readers = readers,
+                                           .process = i % processes}));
   }
   std::atomic<bool> over = false;
   std::atomic<int64_t> done = 0;

@@ -34,7 +34,7 @@ struct Options {
   double minutes = 20;
   double scale = 1;
   bool quick = false;
-  std::string only, entrant, servers, json, serve, commits;
+  std::string only, entrant, servers, json, serve, commits, redis, postgres;
   std::vector<std::string> peers;  // "kazoo=python3 kazoo.py"
 };
 
@@ -47,8 +47,8 @@ using All = std::map<std::string, OfEntrants>;
 
 void PrintRow(const std::string& run, const std::string& unit, const std::string& entrant,
               const std::vector<double>& values, const std::vector<double>& floor) {
-  std::printf("| %-29s | %-26s | %-8s | %10.1f |", run.c_str(), unit.c_str(), entrant.c_str(),
-              Median(values));
+  std::printf("| %-29s | %-26s | %-8s | %10.*f |", run.c_str(), unit.c_str(), entrant.c_str(),
+              Median(values) < 1 ? 3 : 1, Median(values));
   std::vector<double> ratios;
   for (size_t i = 0; i < std::min(values.size(), floor.size()); ++i) {
     if (floor[i] != 0) ratios.push_back(values[i] / floor[i]);
@@ -89,7 +89,8 @@ std::string Self() { return std::filesystem::read_symlink("/proc/self/exe").stri
 std::vector<Entrant> OwnEntrants() {
   const std::string serve = Self() + " --serve ";
   return {{"floor", ConnectFloor, GatherFloor, serve + "floor"},
-          {"ours", ConnectOurs, GatherOurs, serve + "ours"}};
+          {"ours", ConnectOurs, GatherOurs, serve + "ours"},
+          {.name = "kept", .connect = ConnectKept}};
 }
 
 // "log" and "metrics" only when they are named: for scripts/check_cost.py.
@@ -98,6 +99,14 @@ std::vector<Entrant> Entrants(const Options& options) {
   if (options.entrant == "log") all.push_back({.name = "log", .connect = ConnectLogged});
 #ifdef ZKRECIPES_WITH_PROMETHEUS
   if (options.entrant == "metrics") all.push_back({.name = "metrics", .connect = ConnectMetered});
+#endif
+#ifdef ZKRECIPES_WITH_REDIS
+  if (!options.redis.empty())
+    all.push_back({.name = "redis", .connect = ConnectRedis, .servers = options.redis});
+#endif
+#ifdef ZKRECIPES_WITH_POSTGRES
+  if (!options.postgres.empty())
+    all.push_back({.name = "postgres", .connect = ConnectPostgres, .servers = options.postgres});
 #endif
   for (const std::string& peer : options.peers) {
     const size_t equals = peer.find('=');
@@ -113,11 +122,14 @@ std::vector<Entrant> Entrants(const Options& options) {
 }
 
 bool Wanted(const Run& run, const Entrant& entrant, const Options& options, int round) {
+  const bool elsewhere = entrant.connect == ConnectKept || !entrant.servers.empty();
+  if (elsewhere && !run.kept) return false;
   return run.name.find(options.only) != std::string::npos && (run.peers || !entrant.peer) &&
          (run.quick || !options.quick) && round < run.most_rounds;
 }
 
 Sample Measure(const Run& run, const Entrant& entrant, Track track) {
+  if (!entrant.servers.empty()) track.servers = entrant.servers;
   if (!entrant.is_zookeepers()) track.servers = entrant.peer->servers();
   if (run.round_trip_ms == 0) return run.sample(entrant, track);
   Proxy far(track.servers, absl::Milliseconds(run.round_trip_ms) / 2);
@@ -225,6 +237,8 @@ int Main(int argc, char** argv) {
   app.add_option("--entrant", options.entrant, "only this one");
   app.add_option("--peer", options.peers, "NAME=COMMAND of one more entrant: bench/peer.h");
   app.add_option("--servers", options.servers, "an ensemble, instead of three servers of its own");
+  app.add_option("--redis", options.redis, "the socket of a Redis, to measure its locks as well");
+  app.add_option("--postgres", options.postgres, "a PostgreSQL's connection string, for its own");
   app.add_option("--json", options.json, "a file for every figure");
   app.add_option("--serve", options.serve, "be a peer: FLOOR or OURS")->group("");
   app.add_option("--commits", options.commits, "SERVERS on which to commit")->group("");

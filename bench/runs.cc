@@ -46,6 +46,21 @@ Run Idle(bool again, std::string name) {
   return {std::move(name), "ms", sample, 0, 3, false, false};
 }
 
+Run OfKept(std::string name, const char* unit, Sampler sampler, int times) {
+  const auto sample = [=](const Entrant& entrant, const Track& track) {
+    return sampler(entrant, track, std::max(10, static_cast<int>(times * track.scale)));
+  };
+  return {.name = std::move(name), .unit = unit, .sample = sample, .peers = false, .kept = true};
+}
+
+Run OfProcesses(int processes, std::string name) {
+  const auto sample = [=](const Entrant& entrant, const Track& track) {
+    if (!entrant.servers.empty()) return Sample();  // a key of Redis is not waited for
+    return Cycles(entrant, track, 8, 1, false, processes);
+  };
+  return {.name = std::move(name), .unit = "/s", .sample = sample, .peers = false, .kept = true};
+}
+
 }  // namespace
 
 const std::vector<Run>& Runs() {
@@ -61,6 +76,12 @@ const std::vector<Run>& Runs() {
       Repeated("uncontended cycle at 5 ms", Cycle, 60, 60, 5),
       Repeated("hand-over at 5 ms", HandOver, 40, 40, 5),
       Contended(8, 1, false, "8 clients on one lock at 5 ms", 5),
+      OfKept("one thread, again and again", "us", Again, 300),
+      OfProcesses(1, "8 threads of one process"),
+      OfProcesses(2, "8 threads of two processes"),
+      OfKept("two processes that take turns", "us", Alternating, 200),
+      OfKept("newcomer to an idle lock", "us", Newcomer, 40),
+      OfKept("newcomer beside 8 threads", "ms", NewcomerBeside, 100),
       OnTheWire("uncontended cycle, wire", Cycle),
       OnTheWire("hand-over, wire", HandOver),
       {"failover after kill -9", "ms", Failover, 0, 3, false},

@@ -11,9 +11,8 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "absl/strings/str_split.h"
+#include <nlohmann/json.hpp>
 
 #include "bench/contestant.h"
 #include "bench/peer.h"
@@ -27,6 +26,7 @@ struct Entrant {
   std::unique_ptr<Crowd> (*gather)(const Place&, std::shared_ptr<Turns>) = nullptr;
   std::string guest = {};  // the command of another process, which serves as a peer does
   std::shared_ptr<Peer> peer = nullptr;
+  std::string servers = {};  // of its own; empty: the peer's, or ZooKeeper's
 
   bool is_zookeepers() const { return peer == nullptr || peer->servers().empty(); }
 };
@@ -77,6 +77,7 @@ struct Run {
   int most_rounds = 1000;
   bool quick = true;  // `--quick` has it, too
   bool peers = true;  // can do it
+  bool kept = false;  // it is also of locks that stay where they are used, and of those elsewhere
 };
 
 const std::vector<Run>& Runs();
@@ -88,8 +89,9 @@ Sample Cycle(const Entrant& entrant, const Track& track, int cycles);
 // From the call that releases to the waiter's return: the median in microseconds.
 Sample HandOver(const Entrant& entrant, const Track& track, int turns);
 // Cycles a second of so many clients in all, spread over the locks. With `readers`, nine of ten
-// acquires are shared.
-Sample Cycles(const Entrant& entrant, const Track& track, int clients, int locks, bool readers);
+// acquires are shared. Clients of one of the `processes` may share what they have.
+Sample Cycles(const Entrant& entrant, const Track& track, int clients, int locks, bool readers,
+              int processes = 1 << 30);
 // Bytes that a turn of `sample` sends and receives, and how many requests that is.
 Sample Wire(Sample (*sample)(const Entrant&, const Track&, int turns), const Entrant& entrant,
             const Track& track);
@@ -103,6 +105,15 @@ constexpr int kFailoverSessionMs = 4000;
 Sample Holding(const Entrant& entrant, const Track& track);
 // Hand-offs a second while so many wait, in 100 sessions.
 Sample Crowded(const Entrant& entrant, const Track& track, int waiters);
+
+// One thread takes the same lock again and again: microseconds a cycle.
+Sample Again(const Entrant& entrant, const Track& track, int times);
+// Two processes take turns: the median of a cycle in microseconds.
+Sample Alternating(const Entrant& entrant, const Track& track, int times);
+// The acquire of a lock that another process has used and not uses now: the median in microseconds.
+Sample Newcomer(const Entrant& entrant, const Track& track, int times);
+// ... that eight threads of another process take all the time: milliseconds.
+Sample NewcomerBeside(const Entrant& entrant, const Track& track, int times);
 
 }  // namespace bench
 

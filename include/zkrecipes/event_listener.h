@@ -35,8 +35,8 @@ class EventListener {
   // The listener that is called at once, in place of this one, for a recipe on `path`: on the
   // thread that does the client's I/O, which may be one that waits for an acquire. (Once the client
   // is closed, OnPartitions runs on the thread that gives a partition back, and OnTurns on the one
-  // that ends a turn: hold no mutex there that the listener locks.) It is this listener, or another that this one keeps as long as it
-  // lives, such as one for a group of paths.
+  // that ends a turn: hold no mutex there that the listener locks.) It is this listener, or another
+  // that this one keeps as long as it lives, such as one for a group of paths.
   // A call at once is spared the way to the executor, which costs more than most listeners do. But
   // nothing is sent or read until it returns: it must take microseconds, never block, and call
   // nothing of the library. Asked when a recipe is constructed, on the thread that constructs it.

@@ -79,7 +79,7 @@ class KeptLock {
   Actions OnRefused();
   // The holder's turn is over. `now`: heeded unless it is known that no others wait.
   Actions OnTurnOver(base::BootTime now);
-  // After each listing of the path. An idle lock is let go by any but the first of a tenure: another
+  // After each listing of the path. Any but a tenure's first lets an idle lock go: another
   // contender may have come and gone before it was listed.
   Actions OnOthers(bool wait, base::BootTime now);
   // It cannot be seen whether others wait.
