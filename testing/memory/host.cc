@@ -158,6 +158,7 @@ bool Host::Hears(const MemoryHandle& handle) const {
 }
 
 bool Host::Silences(ConnectionId connection) const {
+  if (network_ != Network::kSilent && drops_.empty()) return false;
   if (connection == 0 || !Owns(connection)) return false;
   return network_ == Network::kSilent || drops_.Has(ensemble_->ServerOf(connection));
 }

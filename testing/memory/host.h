@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <random>
@@ -31,12 +32,16 @@ class Clock {
   base::BootTime Now() const {
     return base::BootTime::SinceBoot(absl::Nanoseconds(nanoseconds_.load()));
   }
-  // Rounded up, since a deadline may lie between two nanoseconds.
+  // Rounded up, since a deadline may lie between two nanoseconds; the latest there is for what is
+  // later than that.
   void Set(base::BootTime now) {
-    nanoseconds_ = absl::ToInt64Nanoseconds(absl::Ceil(now.since_boot(), absl::Nanoseconds(1)));
+    const int64_t down = absl::ToInt64Nanoseconds(now.since_boot());
+    const bool up = absl::Nanoseconds(down) < now.since_boot() && down < kLatest;
+    nanoseconds_ = up ? down + 1 : down;
   }
 
  private:
+  static constexpr int64_t kLatest = std::numeric_limits<int64_t>::max();
   std::atomic<int64_t> nanoseconds_{1'000'000'000};
 };
 

@@ -136,7 +136,8 @@ class ModelEnsemble {
 
   // Does all that is due: sessions expire, servers give up, empty containers go.
   void Tick(base::BootTime now);
-  base::BootTime NextDeadline() const;  // InfiniteFuture: nothing
+  // `at_most`: nothing is due before that.
+  base::BootTime NextDeadline(base::BootTime at_most = base::BootTime::InfiniteFuture()) const;
 
   // ---- Faults and operators ---------------------------------------------------------------------
 

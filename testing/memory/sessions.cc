@@ -142,7 +142,8 @@ void ModelEnsemble::Tick(base::BootTime now) {
   if (!HasQuorum() || servers_[Index(leader_)].still) return;
   while (CanCloseDue()) CloseDue();
   for (auto& [id, session] : sessions_) {
-    if (session.closing || DeadlineOf(session) > now) continue;
+    // What is yet to be heard only puts it off.
+    if (session.closing || session.deadline > now || DeadlineOf(session) > now) continue;
     session.due = true;
     if (!options_.hostile_expiry) ProposeClose(id, session, 0);
   }
@@ -151,14 +152,15 @@ void ModelEnsemble::Tick(base::BootTime now) {
   while (next_reaping_ <= now) next_reaping_ = next_reaping_ + options_.container_check_interval;
 }
 
-base::BootTime ModelEnsemble::NextDeadline() const {
-  base::BootTime next = base::BootTime::InfiniteFuture();
+base::BootTime ModelEnsemble::NextDeadline(base::BootTime at_most) const {
+  base::BootTime next = at_most;
   for (const Server& server : servers_) {
     if (server.cut_off && server.serving) next = std::min(next, server.gives_up);
   }
   if (!HasQuorum() || servers_[Index(leader_)].still) return next;
   for (const auto& [id, session] : sessions_) {
-    if (!session.closing && !session.due) next = std::min(next, DeadlineOf(session));
+    if (session.closing || session.due || session.deadline >= next) continue;
+    next = std::min(next, DeadlineOf(session));
   }
   if (next <= next_reaping_) return next;
   const bool reaps = std::ranges::any_of(prepared_.nodes(), [this](const auto& entry) {

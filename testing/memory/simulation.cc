@@ -136,11 +136,11 @@ void Simulation::Run(const Step& step) {
 }
 
 base::BootTime Simulation::NextDeadline() {
-  base::BootTime next = ensemble_->NextDeadline();
+  base::BootTime next = base::BootTime::InfiniteFuture();
   for (const auto& host : hosts_) {
     if (!host->paused()) next = std::min(next, host->NextTimer());
   }
-  return next;
+  return ensemble_->NextDeadline(next);
 }
 
 void Simulation::SetTime(base::BootTime now) {
