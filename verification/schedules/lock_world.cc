@@ -179,7 +179,7 @@ void LockWorld::CheckIsAvailable() {
   }
   for (const auto& bid : slots_) {
     if (bid == nullptr || !bid->lease.has_value() || bid->excused) continue;
-    if (bid->lease->state() != Lease::State::kLost) continue;
+    if (bid->seen != Lease::State::kLost) continue;
     bid->excused = !everyday_->HasSettled(bid->granted);
     if (!bid->excused) Break("lost a lease", bid->lease->node());
   }
@@ -245,7 +245,7 @@ void LockWorld::CheckNoPermitIsFree() {
 }
 
 void LockWorld::CheckLease(Bid& bid, size_t slot) {
-  const Lease::State state = bid.lease->state();
+  const Lease::State state = bid.seen = bid.lease->state();
   const auto who = [&] { return absl::StrCat("slot ", slot, " with ", bid.lease->node()); };
   const bool released = state == Lease::State::kReleased;
   if (bid.closed && released && bid.next == nullptr) Break("released by nobody", who());

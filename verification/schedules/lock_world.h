@@ -43,6 +43,7 @@ struct Bid {
   std::optional<Lease> lease;
   int64_t node = 0;  // its czxid
   base::BootTime granted;
+  Lease::State seen = Lease::State::kHeld;  // its lease, by the last CheckLease
   bool excused = false;    // from the rule of availability: lost before it had settled
   int losses = 0;          // how often its end was told
   bool gave_back = false;  // the lease, while it was believed

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <random>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
@@ -228,10 +229,10 @@ void Shards::OnGained(Member& member, OwnedPartition partition) {
   }
   const int64_t node = partition.lease().token().value();
   if (!granted_.insert(node).second) break_("granted twice", who);
-  member.works.push_back({.partition = std::move(partition), .node = node, .gained = now_});
-  if (!QueueOf(member.works.back()).WasAdmitted(node, 0)) {
-    break_("granted though never first", who);
-  }
+  const QueueHistory& queue = queues_.at(partition.name());
+  member.works.push_back(
+      {.partition = std::move(partition), .queue = &queue, .node = node, .gained = now_});
+  if (!queue.WasAdmitted(node, 0)) break_("granted though never first", who);
   Check();
 }
 
@@ -286,46 +287,54 @@ void Shards::Read(const Transaction& change) {
   if (state != states_.back()) states_.push_back(std::move(state));
 }
 
+// One look at each lease serves all rules: what it says does not change in here. How long it is
+// believed is asked where that decides.
 void Shards::Check() {
-  std::set<std::string> believed;
-  for (Member* const member : Living()) {
+  absl::InlinedVector<const Work*, 8> believed;
+  for (const auto& member : members_) {
+    if (member->died) continue;
     if (const auto& its = member->membership; its.has_value()) {
       const auto token = its->token();
-      const bool counts = !token.has_value() || !its->believed() ||
-                          present_.contains(token->value()) || deleted_.contains(token->value());
+      const bool counts = !token.has_value() || present_.contains(token->value()) ||
+                          deleted_.contains(token->value()) || !its->believed();
       if (!counts) break_("believed too long", absl::StrCat("member ", member->id));
     }
     for (Work& work : member->works) {
       CheckWork(*member, work);
-      if (work.partition.lease().remaining() == absl::ZeroDuration()) continue;
-      if (QueueOf(work).EndOf(work.node).has_value()) continue;  // CheckWork judges it
-      if (!believed.insert(work.partition.name()).second) {
-        break_("two believed at once", work.partition.name() + "\n" + Describe());
-      }
+      // CheckBelief judges those whose nodes have gone.
+      if (!work.believed() || work.queue->EndOf(work.node).has_value()) continue;
+      const bool twice = std::ranges::any_of(believed, [&](const Work* other) {
+        return other->queue == work.queue && other->HasTimeLeft() && work.HasTimeLeft();
+      });
+      if (twice) break_("two believed at once", work.partition.name() + "\n" + Describe());
+      believed.push_back(&work);
     }
   }
 }
 
 void Shards::CheckWork(const Member& member, Work& work) const {
-  const Lease& lease = work.partition.lease();
-  const auto who = [&] { return absl::StrCat(member.id, " with ", work.partition.name()); };
-  if (lease.remaining() > absl::ZeroDuration()) {
-    if (QueueOf(work).IsGone(work.node)) {
-      break_("believed too long",
-             absl::StrCat(who(), ", for another ", absl::FormatDuration(lease.remaining())));
-    }
-    if (member.core->sessions().Of(QueueOf(work).OwnerOf(work.node)) == nullptr) {
-      break_("believed in a foreign session", who());
-    }
-  }
+  work.state = work.partition.lease().state();
+  if (work.believed()) CheckBelief(member, work);
   if (work.judged || !work.partition.end().stop_requested()) return;
   work.judged = true;
   CheckReason(member, work);
 }
 
+void Shards::CheckBelief(const Member& member, const Work& work) const {
+  const auto who = [&] { return absl::StrCat(member.id, " with ", work.partition.name()); };
+  const bool gone = work.queue->IsGone(work.node);
+  const bool foreign = member.core->sessions().Of(work.queue->OwnerOf(work.node)) == nullptr;
+  if ((!gone && !foreign) || !work.HasTimeLeft()) return;
+  if (gone) {
+    const absl::Duration left = work.partition.lease().remaining();
+    break_("believed too long", absl::StrCat(who(), ", for another ", absl::FormatDuration(left)));
+  }
+  if (foreign) break_("believed in a foreign session", who());
+}
+
 // Nobody is interrupted who need not be.
 void Shards::CheckReason(const Member& member, const Work& work) const {
-  const QueueHistory& queue = QueueOf(work);
+  const QueueHistory& queue = *work.queue;
   const std::string who = absl::StrCat(member.id, " with ", work.partition.name());
   switch (*work.partition.end_reason()) {
     case PartitionEnd::kAskedBack:
@@ -346,7 +355,7 @@ void Shards::CheckNothingIsLost(absl::FunctionRef<bool(base::BootTime granted)> 
   for (const auto& member : members_) {
     if (closed_.count(member->core) > 0) continue;
     for (const Work& work : member->works) {
-      const bool lost = work.partition.lease().end_reason().has_value();
+      const bool lost = work.state == Lease::State::kLost || work.state == Lease::State::kReleased;
       if (lost && settled(work.gained)) break_("lost a lease", work.partition.name());
     }
   }
@@ -486,10 +495,6 @@ std::string Shards::Describe() const {
 }
 
 // ---- who is who ---------------------------------------------------------------------------------
-
-const QueueHistory& Shards::QueueOf(const Work& work) const {
-  return queues_.at(work.partition.name());
-}
 
 std::vector<Shards::Member*> Shards::Living() const {
   std::vector<Member*> living;

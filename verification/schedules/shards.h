@@ -78,9 +78,16 @@ class Shards : public HistoryReader, public std::enable_shared_from_this<Shards>
  private:
   struct Work {
     OwnedPartition partition;
+    const QueueHistory* queue;
     int64_t node = 0;
     base::BootTime gained;
-    bool judged = false;  // that it was asked to end
+    Lease::State state = Lease::State::kHeld;  // as the last Check saw it
+    bool judged = false;                       // that it was asked to end
+
+    bool believed() const {
+      return state == Lease::State::kHeld || state == Lease::State::kSuspect;
+    }
+    bool HasTimeLeft() const { return partition.lease().remaining() > absl::ZeroDuration(); }
   };
   struct Watcher {
     Core core;
@@ -105,9 +112,9 @@ class Shards : public HistoryReader, public std::enable_shared_from_this<Shards>
   void OnView(Watcher& watcher, const absl::StatusOr<GroupView>& view);
   void CheckView(Watcher& watcher);
   void CheckWork(const Member& member, Work& work) const;
+  void CheckBelief(const Member& member, const Work& work) const;
   void CheckReason(const Member& member, const Work& work) const;
   bool Explains(const Core& core, const absl::Status& status) const;
-  const QueueHistory& QueueOf(const Work& work) const;
   std::vector<Member*> Living() const;   // that are of a process that lives
   std::vector<Member*> Sharing() const;  // that take part now
 
