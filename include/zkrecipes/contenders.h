@@ -38,6 +38,9 @@ struct ContenderInfo {
   NameDialect dialect = NameDialect::kCurator;
   absl::Time since = {};  // creation time, by the server's wall clock
   int permits = 0;        // of a Semaphore's: the number that it came with; otherwise 0
+  // A CachedLock's: while it is first in the queue its process may hold the lock or keep it idle,
+  // which that process alone knows.
+  bool stays = false;
 };
 
 // Lists the queue of a recipe's path, in order. A snapshot, which may already be stale. A path that

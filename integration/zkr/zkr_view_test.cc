@@ -22,6 +22,7 @@
 #include <gmock/gmock.h>
 
 #include "integration/zkr/zkr_fixture.h"
+#include "zkrecipes/cached_lock.h"
 #include "zkrecipes/leader_election.h"
 #include "zkrecipes/partitions.h"
 
@@ -100,6 +101,28 @@ TEST_F(ZkrLsTest, ShowsATableToPeople) {
   EXPECT_THAT(lines[1], HasSubstr(":" + std::to_string(getpid()) + "  0x"));
   EXPECT_THAT(lines[2], StartsWith("1    exclusive  waiting  "));
   EXPECT_THAT(lines[3], IsEmpty());
+}
+
+TEST_F(ZkrLsTest, SaysThatALockIsKeptAndMayBeIdle) {
+  const CachedLock lock(NewClient({.owner_id = "first"}), node_path(),
+                        {.keep_idle_for = absl::InfiniteDuration()});
+  const auto again = [&lock] {
+    auto lease = lock.Acquire({kSoon});
+    EXPECT_TRUE(lease.ok()) << lease.status();
+    return lease.ok() ? lease->token().turn : 0;
+  };
+  // The second turn of a tenure: the node has stayed.
+  ASSERT_TRUE(Eventually([&] { return again() > 1; }));
+  ASSERT_TRUE(AwaitQueue(1));
+  EXPECT_EQ(Listed({"ls", node_path(), "--json"})["contenders"][0]["stays"], true);
+  const std::string kept = absl::StrFormat("kept by first@%s:%d: held, or idle until it hears of ",
+                                           Queue().at(0).owner.host, getpid());
+  EXPECT_THAT(Run({"ls", node_path()}).out, StartsWith(kept));
+  EXPECT_THAT(Run({"doctor", node_path()}).out, HasSubstr("lock      kept by first@"));
+  const Lease held = Acquired(other());
+  ASSERT_TRUE(AwaitQueue(1));
+  EXPECT_FALSE(Listed({"ls", node_path(), "--json"})["contenders"][0].contains("stays"));
+  EXPECT_THAT(Run({"ls", node_path()}).out, StartsWith("POS "));
 }
 
 // A member that works on each partition until it is asked to end.

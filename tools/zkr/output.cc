@@ -132,17 +132,19 @@ std::string Printable(absl::string_view text, std::size_t widest) {
 ordered_json ContenderJson(const ContenderInfo& c) {
   const auto known = [&c](const ordered_json& value) { return IsRead(c) ? value : ordered_json(); };
   const char* const state = StateText(c);
-  return {{"position", c.position},
-          {"mode", ToString(c.mode)},
-          {"state", state == nullptr ? ordered_json() : ordered_json(state)},
-          {"token", known(c.token.value())},
-          {"node_czxid", known(c.node_czxid)},
-          {"node", c.node},
-          {"session", known(SessionText(c.session))},
-          {"owner", known(OwnerJson(c.owner))},
-          {"dialect", c.dialect == NameDialect::kKazoo ? "kazoo" : "curator"},
-          {"since", known(JsonTimeText(c.since))},
-          {"permits", c.permits == 0 ? ordered_json() : ordered_json(c.permits)}};
+  ordered_json json = {{"position", c.position},
+                       {"mode", ToString(c.mode)},
+                       {"state", state == nullptr ? ordered_json() : ordered_json(state)},
+                       {"token", known(c.token.value())},
+                       {"node_czxid", known(c.node_czxid)},
+                       {"node", c.node},
+                       {"session", known(SessionText(c.session))},
+                       {"owner", known(OwnerJson(c.owner))},
+                       {"dialect", c.dialect == NameDialect::kKazoo ? "kazoo" : "curator"},
+                       {"since", known(JsonTimeText(c.since))},
+                       {"permits", c.permits == 0 ? ordered_json() : ordered_json(c.permits)}};
+  if (c.stays) json["stays"] = true;
+  return json;
 }
 
 std::string ModeText(const ContenderInfo& c) {
@@ -166,6 +168,13 @@ std::string PermitsText(const std::vector<ContenderInfo>& queue, std::optional<i
                  : absl::StrCat("permits held: ", least, held, " of an unknown number");
 }
 
+std::string KeptText(const std::vector<ContenderInfo>& queue) {
+  const auto kept =
+      std::ranges::find_if(queue, [](const ContenderInfo& c) { return c.holds && c.stays; });
+  if (kept == queue.end()) return "";
+  return absl::StrCat("kept by ", Printable(OwnerText(kept->owner)), kHeldOrIdle);
+}
+
 std::string QueueText(const QueueView& view) {
   const std::vector<ContenderInfo>& queue = *view.queue;
   if (queue.empty() && view.partitions) return PartitionsText(*view.partitions);
@@ -178,8 +187,11 @@ std::string QueueText(const QueueView& view) {
                     known(c.token.ToString()), known(OwnerText(c.owner)),
                     known(SessionText(c.session)), known(TimeText(c.since)), c.node});
   }
-  const std::string permits = PermitsText(queue, view.permits);
-  return absl::StrCat(permits, permits.empty() ? "" : "\n", FormatTable(rows));
+  std::string text;
+  for (const std::string& line : {PermitsText(queue, view.permits), KeptText(queue)}) {
+    if (!line.empty()) absl::StrAppend(&text, line, "\n");
+  }
+  return text + FormatTable(rows);
 }
 
 std::string QueueJson(const QueueView& view) {

@@ -58,6 +58,11 @@ inline bool MayHold(const ContenderInfo& c) { return IsPermit(c) && !IsRead(c) &
 // nullopt: their number is unknown.
 std::string PermitsText(const std::vector<ContenderInfo>& queue, std::optional<int> permits);
 
+// What is known of a holder that stays (ContenderInfo::stays), whether others wait or not.
+inline constexpr char kHeldOrIdle[] = ": held, or idle until it hears of another contender";
+// "kept by OWNER: held, or idle ..."; "" if no holder stays.
+std::string KeptText(const std::vector<ContenderInfo>& queue);
+
 // "id@host:pid", as far as it is known; otherwise "-". As its process wrote it: see Printable.
 std::string OwnerText(const OwnerInfo& owner);
 

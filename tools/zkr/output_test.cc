@@ -8,12 +8,18 @@
 #include <cerrno>
 #include <string>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 #include "tools/zkr/result.h"
 
 namespace zkrecipes::zkr {
 namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 TEST(Table, AlignsColumnsWithoutTrailingBlanks) {
   EXPECT_EQ(FormatTable({{"POS", "OWNER", "NODE"}, {"0", "host-a:12", "x"}, {"1", "b", "y"}}),
@@ -76,6 +82,19 @@ TEST(Queue, DoesNotKnowAPermitThatMayNotBeRead) {
   const std::string json = QueueJson({"/q", std::vector{closed}});
   EXPECT_NE(json.find("\"state\":null"), std::string::npos) << json;
   EXPECT_NE(json.find("\"permits\":null}"), std::string::npos) << json;
+}
+
+TEST(Queue, SaysThatALockMayBeKeptIdle) {
+  ContenderInfo first{.holds = true, .node_czxid = 7, .owner = {"job", "db7", 4711}, .stays = true};
+  ContenderInfo next{.position = 1, .node_czxid = 8, .stays = true};
+  EXPECT_THAT(QueueText({"/q", std::vector{first, next}}),
+              StartsWith("kept by job@db7:4711: held, or idle until it hears of another "
+                         "contender\nPOS  MODE "));
+  EXPECT_THAT(QueueJson({"/q", std::vector{first}}),
+              EndsWith("\"permits\":null,\"stays\":true}]}\n"));
+  first.stays = false;
+  EXPECT_THAT(QueueText({"/q", std::vector{first, next}}), StartsWith("POS  MODE "));
+  EXPECT_THAT(QueueJson({"/q", std::vector{first}}), Not(HasSubstr("stays")));
 }
 
 TEST(Queue, KeepsItsHolderOnAScreenThatIsTooLow) {

@@ -79,7 +79,9 @@ TEST(Schema, IsWhatCommandsPrint) {
   Schema schema;
   ContenderInfo permit = Known();
   permit.permits = 3;
-  const std::vector queue = {Known(), permit, ContenderInfo{.node = "x"}};
+  ContenderInfo kept = Known();
+  kept.stays = true;
+  const std::vector queue = {Known(), permit, kept, ContenderInfo{.node = "x"}};
   EXPECT_EQ(schema.Wrong("ls", QueueJson({"/q", queue, 3})), "");
   EXPECT_EQ(schema.Wrong("ls", QueueJson({"/q"})), "");
   PartitionsRead read = Shared();

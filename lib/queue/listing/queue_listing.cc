@@ -29,7 +29,9 @@ ContenderInfo Describe(const machine::ListedNode& node, const machine::NodeName&
   info.node_czxid = node.stat.czxid;
   info.node = node.name;
   info.session = node.stat.ephemeral_owner;
-  info.owner = ParseOwner(candidates ? machine::Mode::kLeader : name.mode, node.data);
+  const machine::Mode says = candidates ? machine::Mode::kLeader : name.mode;
+  info.owner = ParseOwner(says, node.data);
+  info.stays = Stays(says, node.data);
   info.dialect =
       name.dialect == machine::Dialect::kKazoo ? NameDialect::kKazoo : NameDialect::kCurator;
   info.since = absl::FromUnixMillis(node.stat.ctime_ms);

@@ -127,6 +127,18 @@ TEST(QueueListing, TakesNoNumberOfPermitsThatThereMayNotBe) {
   }
 }
 
+TEST(QueueListing, KnowsWhoMayKeepTheLockIdle) {
+  machine::ListedNode node = Exclusive(1);
+  const auto stays = [&node](const char* data, bool candidates) {
+    node.data = data;
+    return DescribeQueue({node}, candidates).at(0).stays;
+  };
+  EXPECT_TRUE(stays(R"({"host":"db7","pid":7,"stays":true})", false));
+  EXPECT_FALSE(stays(R"({"host":"db7","pid":7})", false));
+  EXPECT_FALSE(stays(R"({"stays":"true"})", false));
+  EXPECT_FALSE(stays(R"({"stays":true})", true)) << "a candidate's id";
+}
+
 TEST(QueueListing, TellsWhatTheNodeSays) {
   machine::ListedNode node = Node(machine::Dialect::kCurator, machine::Mode::kLeader, 4);
   node.data = "10.0.0.7";

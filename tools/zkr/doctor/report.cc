@@ -158,9 +158,20 @@ std::string ProcessText(const Facts& facts, const ContenderInfo& c) {
 
 std::string HolderText(const Facts& facts, const ContenderInfo& c) {
   const std::string token = !IsRead(c) ? "unknown" : c.token.ToString();
-  return Paragraph(IsPermit(c) ? "permit" : "lock", "held by ", WhoSince(facts, c), "; token ",
-                   token) +
+  return Paragraph(IsPermit(c) ? "permit" : "lock", c.stays ? "kept by " : "held by ",
+                   WhoSince(facts, c), "; token ", token, c.stays ? kHeldOrIdle : "") +
          Paragraph("", LifeText(facts, c), ProcessText(facts, c));
+}
+
+// Whoever waits longer than a moment does not wait for an idle lock to be let go.
+std::string KeptLongText(const Facts& facts, const ContenderInfo& holder,
+                         const ContenderInfo& waiter) {
+  constexpr absl::Duration kMoment = absl::Seconds(5);
+  if (!holder.stays || !IsRead(waiter) || facts.now - waiter.since <= kMoment) return "";
+  return Paragraph("",
+                   "a process that keeps a lock begins no turn later than 50ms (by default) after"
+                   " it hears of a waiter: so this one's turn lasts, or it stands still or is cut"
+                   " off from the servers");
 }
 
 // "" if nobody holds it: waiters alone are a queue that is moving just now, and nothing is stuck.
@@ -177,6 +188,7 @@ std::string LockText(const Facts& facts) {
   const std::string next = waiters.empty() ? "" : ": first " + WhoSince(facts, waiters.front());
   text += Paragraph("waiting", waiters.size(), next);
   const ContenderInfo& first = holders.front();
+  if (!waiters.empty()) text += KeptLongText(facts, first, waiters.front());
   // Without a token there is no safe way to name it.
   if (!CanBeBroken(facts, first)) return text;
   text +=

@@ -194,6 +194,22 @@ TEST(StuckLock, IsExplained) {
   EXPECT_THAT(Unbroken(facts), Not(HasSubstr("lock  ")));
 }
 
+// Not by an idle lock: that would have been let go.
+TEST(StuckLock, ThatIsKeptHasAHolderWhoseTurnLastsOrWhichStandsStill) {
+  Facts facts = Stuck();
+  EXPECT_THAT(Unbroken(facts), Not(HasSubstr("kept by")));
+  facts.contenders[0].stays = true;
+  const std::string stuck = Unbroken(facts);
+  EXPECT_THAT(stuck, HasSubstr("lock      kept by job@db7:4711 (exclusive), in the queue since "));
+  EXPECT_THAT(stuck, HasSubstr("; token 100: held, or idle until it hears of another contender"));
+  constexpr char kWhy[] = "ago a process that keeps a lock begins no turn later than 50ms";
+  EXPECT_THAT(stuck, HasSubstr(kWhy));
+  facts.contenders[1].since = facts.now - absl::Seconds(2);
+  EXPECT_THAT(Unbroken(facts), Not(HasSubstr(kWhy))) << "it has just come";
+  facts.contenders.resize(1);
+  EXPECT_THAT(Unbroken(facts), Not(HasSubstr(kWhy))) << "nobody waits";
+}
+
 // A group's members hold nothing that others wait for.
 TEST(StuckLock, IsNotHeldByMembers) {
   Facts facts = Stuck();
