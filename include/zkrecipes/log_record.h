@@ -39,8 +39,9 @@ enum class LogEvent {
   // have changed; a warning if one of its own is lost before its work has ended, or members have
   // another list. Each lease has its own kLost, too.
   kPartitions,
+  kTurns,  // debug: of a CachedLock, turns that asked no server
 };
-std::string ToString(LogEvent event);  // "queued", "granted", ..., "place_lost", "partitions"
+std::string ToString(LogEvent event);  // "queued", "granted", ..., "place_lost", "turns"
 
 // A field that is not known, or means nothing for the event, is empty or 0. Texts live as long as
 // the sink's call.
@@ -55,6 +56,7 @@ struct LogRecord {
   std::string_view node = {};  // the lease's; kQueued: the predecessor's
   int64_t session = 0;         // the session's id: kGranted, kSession, kNoConnection
   int waits_for = 0;           // kQueued: how many nodes; kPartitions: how many partitions
+  int64_t turns = 0;           // kTurns: how many, since the record before
   // kGranted, kNotGranted: since the acquire began. kReleased: since the grant.
   // kSession: the negotiated timeout. kNoConnection: without a connection.
   std::chrono::nanoseconds lasted = {};

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "zkrecipes/cached_lock.h"
 #include "zkrecipes/lock.h"
 #include "zkrecipes/partitions.h"
 #include "zkrecipes/prometheus_metrics.h"
@@ -20,8 +21,8 @@
 namespace {
 
 // Takes turns at the lock with the others, for a few milliseconds each.
-void Work(const std::shared_ptr<zkrecipes::Client>& client) {
-  const zkrecipes::Lock lock(client, "/locks/ledger");
+template <typename Lock>
+void Work(const Lock& lock) {
   while (true) {
     auto lease = lock.Acquire({std::chrono::seconds(5)});
     if (!lease.ok()) {
@@ -49,11 +50,15 @@ int main(int argc, char** argv) {
   if (!client.ok()) return std::cerr << client.status() << "\n", 69;
   const auto states = metrics->Follow(**client);
   const zkrecipes::Partitions shards(*client, "/services/ledger", 4);
+  const zkrecipes::Lock ledger(*client, "/locks/ledger");
+  const zkrecipes::CachedLock cache(*client, "/locks/cache",
+                                    {.keep_idle_for = std::chrono::seconds(1)});
   std::vector<std::jthread> workers;
   workers.emplace_back([&shards] {
     std::cerr << shards.Run({}, [](const auto&, const auto&, const std::stop_token& end) {
       while (!end.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(20));
     });
   });
-  for (int i = 0; i < 3; ++i) workers.emplace_back(Work, *client);
+  for (int i = 0; i < 3; ++i) workers.emplace_back([&ledger] { Work(ledger); });
+  workers.emplace_back([&cache] { Work(cache); });
 }

@@ -133,6 +133,11 @@ class LogWriter : public EventListener {
   void OnReleased(const Sequencer& lease, absl::Duration held) override {
     Write(RecordOf(LogEvent::kReleased, LogLevel::kInfo, lease, held));
   }
+  void OnTurns(const Sequencer& lease, int64_t turns) override {
+    LogRecord record = RecordOf(LogEvent::kTurns, LogLevel::kDebug, lease);
+    record.turns = turns;
+    Write(record);
+  }
   void OnOpenParent(const std::string& path) override {
     Write(RecordOf(LogEvent::kOpenParent, LogLevel::kWarning, path));
   }

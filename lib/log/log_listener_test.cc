@@ -51,6 +51,7 @@ TEST_F(LogListenerTest, WritesEachEventWithItsFields) {
   log.OnProven(kLease);
   log.OnLost(kLease, LeaseEnd::kNodeDeleted);
   log.OnReleased(kLease, absl::Seconds(3));
+  log.OnTurns(kLease, 42);
   log.OnOpenParent("/locks/a");
   const std::string lease = " /locks/a token=12 node=/locks/a/_c_x-lock-0000000007";
   EXPECT_THAT(Take(), ElementsAre("debug queued /locks/a waits_for=3 node=/locks/a/x",
@@ -60,6 +61,8 @@ TEST_F(LogListenerTest, WritesEachEventWithItsFields) {
                                   "warning suspect" + lease, "info proven" + lease,
                                   MatchesRegex("error lost" + lease + " reason=\".*deleted.*\""),
                                   "info released" + lease + " lasted=3.000000s",
+                                  "debug turns /locks/a token=12 turns=42 "
+                                  "node=/locks/a/_c_x-lock-0000000007",
                                   "warning open_parent /locks/a"));
 }
 
@@ -211,6 +214,7 @@ TEST(LogRecord, JsonIsOneObjectOfTheSameFields) {
   EXPECT_EQ(queued["event"], "queued");
   EXPECT_EQ(queued["waits_for"], 2);
   EXPECT_FALSE(queued.contains("token"));
+  EXPECT_EQ(nlohmann::json::parse(ToJson({.turns = 42}))["turns"], 42);
 }
 
 // Another process chooses the names of its nodes, and its own.
@@ -227,7 +231,7 @@ TEST(LogRecord, NoTextEndsTheLineOrLooksLikeAField) {
 
 TEST(LogRecord, EachEventHasANameOfItsOwn) {
   std::string names = " ";
-  for (int i = 0; i <= static_cast<int>(LogEvent::kPartitions); ++i) {
+  for (int i = 0; i <= static_cast<int>(LogEvent::kTurns); ++i) {
     const std::string name = ToString(static_cast<LogEvent>(i)) + " ";
     EXPECT_EQ(names.find(" " + name), std::string::npos) << name;
     names += name;

@@ -18,7 +18,7 @@ using nlohmann::ordered_json;
 constexpr const char* kLevelNames[] = {"debug", "info", "warning", "error"};
 constexpr const char* kEventNames[] = {
     "queued", "granted",     "released", "proven", "not_granted",   "place_lost", "suspect",
-    "lost",   "open_parent", "session",  "client", "no_connection", "partitions"};
+    "lost",   "open_parent", "session",  "client", "no_connection", "partitions", "turns"};
 
 double Seconds(const LogRecord& record) {
   return std::chrono::duration<double>(record.lasted).count();
@@ -64,6 +64,7 @@ std::string ToText(const LogRecord& record) {
   if (record.token != 0) absl::StrAppend(&text, " token=", record.token);
   if (record.session != 0) absl::StrAppend(&text, " session=", SessionText(record.session));
   if (record.waits_for != 0) absl::StrAppend(&text, " waits_for=", record.waits_for);
+  if (record.turns != 0) absl::StrAppend(&text, " turns=", record.turns);
   if (!record.node.empty()) absl::StrAppend(&text, " node=", Quoted(record.node));
   if (record.lasted.count() != 0) absl::StrAppendFormat(&text, " lasted=%.6fs", Seconds(record));
   if (!record.reason.empty()) absl::StrAppend(&text, " reason=", Quoted(record.reason));
@@ -78,6 +79,7 @@ std::string ToJson(const LogRecord& record) {
   if (record.token != 0) json["token"] = record.token;
   if (record.session != 0) json["session"] = SessionText(record.session);
   if (record.waits_for != 0) json["waits_for"] = record.waits_for;
+  if (record.turns != 0) json["turns"] = record.turns;
   if (!record.node.empty()) json["node"] = record.node;
   if (record.lasted.count() != 0) json["lasted"] = Seconds(record);
   if (!record.reason.empty()) json["reason"] = record.reason;

@@ -138,6 +138,8 @@ struct Families {
   prometheus::Registry& registry;
   Family<Counter>& acquires =
       Counters(registry, "zkrecipes_acquires_total", "Acquires that have ended, by outcome.");
+  Family<Counter>& local_acquires = Counters(registry, "zkrecipes_local_acquires_total",
+                                             "Turns of CachedLocks that asked no server.");
   Family<Counter>& losses = Counters(registry, "zkrecipes_leases_lost_total",
                                      "Leases that ended before they were released, by reason.");
   Family<Counter>& places_lost = Counters(registry, "zkrecipes_places_lost_total",
@@ -173,6 +175,7 @@ class GroupSeries : public EventListener {
         held_(families.held.Add(labels_)),
         position_(families.position.Add(labels_)),
         headroom_(families.headroom.Add(labels_)),
+        local_acquires_(families.local_acquires.Add(labels_)),
         grants_(families.acquires.Add(With(labels_, "outcome", "granted"))),
         // All series exist from the beginning: a rate would not see a counter's step from nothing
         // to one.
@@ -197,6 +200,9 @@ class GroupSeries : public EventListener {
     outcomes_.Of(why.code()).Increment();
   }
   void OnSuspect(const Sequencer&) override { suspects_.Increment(); }
+  void OnTurns(const Sequencer&, int64_t turns) override {
+    local_acquires_.Increment(static_cast<double>(turns));
+  }
   // A lease ends by one of these two, and once.
   void OnLost(const Sequencer&, LeaseEnd why) override {
     held_.Decrement();
@@ -237,6 +243,7 @@ class GroupSeries : public EventListener {
   Gauge& held_;
   Gauge& position_;
   Gauge& headroom_;
+  Counter& local_acquires_;
   Counter& grants_;
   const CountersBy<absl::StatusCode> outcomes_;
   const CountersBy<LeaseEnd> reasons_;

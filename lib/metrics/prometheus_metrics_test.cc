@@ -96,6 +96,17 @@ TEST_F(PrometheusMetricsTest, KnowsHowManyLeasesAreHeldAndWhyTheyWereLost) {
   EXPECT_THAT(lines, Contains("zkrecipes_hold_seconds_sum{group=\"/locks\"} 2"));
 }
 
+// A tenure is one acquire that asked servers, however many turns it has.
+TEST_F(PrometheusMetricsTest, CountsTurnsThatAskedNoServerBesideAcquires) {
+  metrics_->OnGranted(Of("/locks/a"), 1, absl::ZeroDuration());
+  EXPECT_THAT(Lines(), Contains("zkrecipes_local_acquires_total{group=\"/locks\"} 0"));
+  metrics_->OnTurns(Of("/locks/a"), 40);
+  metrics_->OnTurns(Of("/locks/b"), 2);
+  EXPECT_THAT(Lines(), Contains("zkrecipes_local_acquires_total{group=\"/locks\"} 42"));
+  EXPECT_THAT(Lines(),
+              Contains("zkrecipes_acquires_total{group=\"/locks\",outcome=\"granted\"} 1"));
+}
+
 TEST_F(PrometheusMetricsTest, AUsersFunctionGroupsPathsAndTheNumberOfGroupsIsBounded) {
   PrometheusMetrics metrics(registry_,
                             {.group = [](const std::string& path) { return path.substr(0, 2); },
