@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws what zkrecipes-bench measured, as SVG.
 
-usage: plot.py FIGURES.json DIRECTORY; writes speed.svg and crowd.svg there.
+usage: plot.py FIGURES.json DIRECTORY; writes speed.svg, crowd.svg and waits.svg there.
 """
 import json
 import math
@@ -12,6 +12,10 @@ import sys
 
 ENTRANTS = {"floor": ("bare C client", "#6e7781"), "ours": ("zkrecipes", "#d1242f"), "curator": ("Curator", "#0969da"),
             "kazoo": ("kazoo", "#bf8700"), "etcd": ("etcd", "#1a7f37")}
+# Of the runs of locks that stay where they are used, and of locks elsewhere.
+KEPT = {"floor": ENTRANTS["floor"], "ours": ("Lock", ENTRANTS["ours"][1]), "kept": ("CachedLock", "#8250df"),
+        "postgres": ("PostgreSQL advisory lock", "#1a7f37"), "redis": ("Redis SET NX", "#0969da")}
+WAITS = "newcomer beside 8 threads"
 TEXT, FAINT = "#1f2328", "#d8dee4"
 SPEED = ["uncontended cycle, median", "hand-over to a waiter, median", "2 clients on one lock", "8 clients on one lock",
          "32 clients on one lock", "128 clients on one lock", "32 clients on 32 locks", "32 clients, 90 % readers",
@@ -41,11 +45,11 @@ class Svg:
     def dot(self, x, y, color, r=4.5):
         self.add("circle", cx=round(x, 1), cy=round(y, 1), r=r, fill=color)
 
-    def legend(self, x, y, entrants):
+    def legend(self, x, y, entrants, of=ENTRANTS):
         for entrant in entrants:
-            self.dot(x, y - 4, ENTRANTS[entrant][1])
-            self.text(x + 9, y, ENTRANTS[entrant][0])
-            x += 30 + 7 * len(ENTRANTS[entrant][0])
+            self.dot(x, y - 4, of[entrant][1])
+            self.text(x + 9, y, of[entrant][0])
+            x += 30 + 7 * len(of[entrant][0])
 
     def write(self, path):
         width, height = self.size
@@ -139,8 +143,32 @@ def draw_crowd(runs):
     return svg
 
 
+def draw_waits(runs):
+    """How many of a newcomer's waits are between a limit and the one before."""
+    of = {e: {float(unit.split()[1]): statistics.median(values) for unit, values in figures.items() if unit.startswith("within")}
+          for e, figures in runs.get(WAITS, {}).items()}
+    of = {e: of[e] for e in KEPT if of.get(e)}
+    limits = sorted({limit for each in of.values() for limit in each})
+    left, bottom, step, high = 60, 250, 66, 160
+    svg = Svg(left + step * len(limits) + 20, 300, "How long a newcomer waits beside eight threads that take the lock all the time")
+    svg.legend(left, 54, of, KEPT)
+    for part in (0, 0.25, 0.5, 0.75, 1):
+        svg.line(left, bottom - high * part, left + step * len(limits), bottom - high * part)
+        svg.text(left - 8, bottom - high * part + 4, f"{part:.0%}", size=11, anchor="end")
+    for column, limit in enumerate(limits):
+        x = left + step * column
+        svg.text(x + step / 2, bottom + 18, f"{limits[column - 1]:g} to {limit:g}" if column else f"to {limit:g}", 11, "middle")
+        for place, (entrant, within) in enumerate(of.items()):
+            share = within[limit] - (within[limits[column - 1]] if column else 0)
+            if share > 0:
+                svg.add("rect", x=x + 6 + 18 * place, y=round(bottom - high * share, 1), width=16, height=round(high * share, 1),
+                        fill=KEPT[entrant][1])
+    svg.text(left + step * len(limits) / 2, bottom + 38, "ms", anchor="middle")
+    return svg
+
+
 def draw(runs, directory):
-    for name, picture in (("speed", draw_speed), ("crowd", draw_crowd)):
+    for name, picture in (("speed", draw_speed), ("crowd", draw_crowd), ("waits", draw_waits)):
         picture(runs).write(pathlib.Path(directory) / f"{name}.svg")
 
 

@@ -23,6 +23,7 @@ import plot  # noqa: E402
 BIN = ROOT / "build/bin"
 COSTS = (("cpu us", "processor, µs"), ("switches", "voluntary context switches"), ("allocations", "allocations"))
 CYCLE, BUSY = "uncontended cycle, median", "32 clients on one lock"
+HELD = "a held lock, with beats"
 
 
 def machine():
@@ -121,10 +122,10 @@ def drains(data):
 
 
 def holdings(data):
-    of = data["runs"].get(plot.HELD, {})
+    of = data["runs"].get(HELD, {})
     return table(["a lock that is held, sessions of 10 s", "requests a second", "bytes a second, pings included"],
                  ([plot.ENTRANTS[e][0], *(median(of[e].get(unit, [])) for unit in ("requests/s", "bytes/s"))]
-                  for e in plot.present(data["runs"], [plot.HELD])))
+                  for e in plot.present(data["runs"], [HELD])))
 
 
 def failovers(data):
@@ -132,6 +133,26 @@ def failovers(data):
     return table(["sessions of 4 s", "from the kill to the next grant, ms", "from the session's end, ms"],
                  ([plot.ENTRANTS[e][0], median(of[e].get("ms", [])), median(of[e].get("ms after the session's end", []))]
                   for e in plot.ENTRANTS if e in of))
+
+
+PROMISES = {
+    "floor": ("-", "-", "first come, first served"),
+    "ours": ("until a proven deadline", "one for each grant", "first come, first served"),
+    "kept": ("until a proven deadline", "the node's, and the turn", "first come, first served; 64 local turns may pass"),
+    "postgres": ("as long as its connection lives, which it does not know", "none", "first come, first served"),
+    "redis": ("for a time, if one server's clock and memory hold", "none", "whoever asks at the right moment")}
+
+
+def kept(data):
+    def of(name, unit):
+        return {e: median(figures.get(unit, [])) for e, figures in data["runs"].get(name, {}).items()}
+    columns = [of("one thread, again and again", "us"), of("8 threads of one process", "/s"),
+               of("8 threads of two processes", "/s"), of("two processes that take turns", "us"),
+               of("newcomer to an idle lock", "us")]
+    return table(["", "one thread, again and again, µs", "8 threads of one process, a second", "of two, a second",
+                  "two processes in turn, µs", "newcomer to an idle lock, µs", "its holder may believe", "token", "order"],
+                 ([plot.KEPT[e][0], *(column.get(e, "-") for column in columns), *PROMISES[e]] for e in plot.KEPT
+                  if e in columns[0]))
 
 
 def taken_on(data):
@@ -142,7 +163,7 @@ def taken_on(data):
 
 
 SECTIONS = {"machine": taken_on, "speed": speeds, "cost": costs, "crowd": crowds, "drain": drains, "held": holdings,
-            "failover": failovers}
+            "failover": failovers, "kept": kept}
 
 
 def main():

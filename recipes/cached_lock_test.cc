@@ -338,6 +338,41 @@ TEST_F(CachedLockTest, AnExecutorThatRunsAtOnceDoesNotNestTheCallersThatWait) {
   EXPECT_EQ(deepest, 1);
 }
 
+TEST_F(CachedLockTest, AnExecutorThatRunsAtOnceDoesNotRunACallbackInsideTheCall) {
+  const auto client = *ensemble_.Connect({.executor = InlineExecutor()});
+  const CachedLock lock(client, "/locks/other");
+  for (int i = 0; i < 3; ++i) {
+    { const CachedLease lease = Hold(lock); }
+    ensemble_.RunUntilIdle();
+  }
+  const std::thread::id here = std::this_thread::get_id();
+  std::thread::id there = here;
+  lock.AcquireAsync({}, [&](const Answer&) { there = std::this_thread::get_id(); });
+  ensemble_.RunUntilIdle();
+  EXPECT_NE(there, here);
+}
+
+// What is told when all else has gone.
+TEST_F(CachedLockTest, AListenerOutlivesTheLockUntilItHasHeardOfAllTurns) {
+  struct AtOnceListener : EventListener {
+    explicit AtOnceListener(std::atomic<int64_t>& all) : turns(all) {}
+    EventListener* AtOnce(const std::string&) override { return this; }
+    void OnTurns(const Sequencer&, int64_t more) override { turns += more; }
+    std::atomic<int64_t>& turns;
+  };
+  std::atomic<int64_t> turns = 0;
+  {
+    const CachedLock lock(client_, kLedger,
+                          {.acquire = {.listener = std::make_shared<AtOnceListener>(turns)}});
+    MakeStay(lock);
+    for (int i = 0; i < 5; ++i) const CachedLease lease = Hold(lock);
+    ensemble_.Expire(*client_);
+    ensemble_.Advance(absl::Seconds(1));
+  }
+  ensemble_.RunUntilIdle();
+  EXPECT_EQ(turns, 5);
+}
+
 TEST_F(CachedLockTest, AContenderThatComesAndGoesAtOnceIsHeardOfToo) {
   MakeStay(lock_);
   const auto impatient = others_.Acquire({.timeout = absl::ZeroDuration()});

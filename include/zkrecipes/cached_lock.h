@@ -30,9 +30,9 @@ struct Tenure;
 
 struct CachedLockOptions {
   // InvalidArgument, also for what the client's options say where these do not: hold_at_most and
-  // alive_within, which would end what many turns share; EndsAt::kExpiry and wait_for_proof =
-  // false, by which turns would begin that are not proven. Listeners hear of tenures as of any
-  // lock's leases, and of turns by EventListener::OnTurns.
+  // alive_within, which would end what many turns share; EndsAt::kExpiry and, without a lock_delay,
+  // wait_for_proof = false, by which turns would begin that are not proven. Listeners hear of
+  // tenures as of any lock's leases, and of turns by EventListener::OnTurns.
   AcquireOptions acquire = {};
 
   // Once another contender waits, this process takes at most so many more turns, and none that
@@ -74,8 +74,8 @@ class [[nodiscard]] CachedLease {
   TurnToken token() const;
   // The lease that the tenure's turns share: remaining(), node(), Verify(). Of the tenure, not of
   // the turn, are
-  //   token(), pass()   a resource that is shown these admits a late write of one turn after the
-  //                     next turn of the same process has begun
+  //   token(), pass()   without the turn: a resource that compares turns refuses them once it has
+  //                     seen one; one that does not would admit a late write of an earlier turn
   //   ended()           is not requested at the end of a turn
   //   GuardedWrite      with this lease: it is refused once the tenure is over, and may be
   //                     committed in a later turn of it. Wait for its answer before the turn ends
@@ -106,9 +106,10 @@ class [[nodiscard]] CachedLease {
 //   - The node stays only once the lock has proven to be this process's own: when it was taken
 //     three times in a row with no other contender between. One that stayed in vain must prove it
 //     for longer the next time. So processes that take turns have an ordinary Lock.
-//   - From the moment when another contender waits and this process has heard of it (one watch
-//     event and one listing; after a lost connection, once it is back), an idle lock is let go at
-//     once, and a held one after at most CachedLockOptions::max_turns_once_asked further turns.
+//   - From the moment when another contender waits and this process has heard of it (by a watch
+//     event; for a held lock also one listing; after a lost connection, once it is back), an idle
+//     lock is let go at once, and a held one after at most
+//     CachedLockOptions::max_turns_once_asked further turns.
 //   - A *try* of another process (Lock::TryAcquire) does not queue, so nobody hears of it: it finds
 //     the lock busy for as long as it stays here. Have the others wait, if only for a moment.
 //   - A node that stays keeps the session proven, with the writes of any held lease.

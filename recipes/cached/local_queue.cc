@@ -151,6 +151,7 @@ absl::StatusOr<std::shared_ptr<Pending>> LocalQueue::Enter(const WaitOptions& wa
   }
   Do(std::move(deeds));
   if (lease.has_value()) {
+    if (form == Form::kAsync) done = ByReactor(std::move(done));
     std::move(done)(*std::move(lease));
     return nullptr;
   }
@@ -158,17 +159,19 @@ absl::StatusOr<std::shared_ptr<Pending>> LocalQueue::Enter(const WaitOptions& wa
   return call;
 }
 
-// What another thread's release grants to a callback goes by the reactor, as a Lock's grants do: an
-// executor that runs it at once would do so inside that release.
+// A grant to a callback goes by the reactor, as a Lock's do: an executor that runs it at once would
+// do so inside another thread's release, or inside the call that asks.
+queue::call::Done<LocalQueue::Answer> LocalQueue::ByReactor(queue::call::Done<Answer> done) const {
+  return [core = queue_->core, done = std::move(done)](Answer answer) mutable {
+    core->Post([done = std::move(done), answer = std::move(answer)](session::Session*) mutable {
+      std::move(done)(std::move(answer));
+    });
+  };
+}
+
 LocalQueue::Waiting LocalQueue::NewWaiting(const WaitOptions& wait, queue::call::Done<Answer> done,
                                            Form form, uint64_t waiter) {
-  if (form == Form::kAsync) {
-    done = [core = queue_->core, done = std::move(done)](Answer answer) mutable {
-      core->Post([done = std::move(done), answer = std::move(answer)](session::Session*) mutable {
-        std::move(done)(std::move(answer));
-      });
-    };
-  }
+  if (form == Form::kAsync) done = ByReactor(std::move(done));
   return queue::call::NewCall<Answer>(
       queue_->core, wait, std::move(done),
       [self = shared_from_this(), waiter, timeout = wait.timeout](bool cancelled) {

@@ -76,6 +76,7 @@ class LocalQueue : public std::enable_shared_from_this<LocalQueue> {
                                                               Form form);
   Waiting NewWaiting(const WaitOptions& wait, queue::call::Done<Answer> done, Form form,
                      uint64_t waiter);
+  queue::call::Done<Answer> ByReactor(queue::call::Done<Answer> done) const;
   absl::Status GiveUp(uint64_t waiter, absl::Duration timeout, bool cancelled);
   std::optional<absl::Status> GiveUpTry(uint64_t waiter);
   std::string InFront(uint64_t waiter) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -95,6 +96,7 @@ class LocalQueue : public std::enable_shared_from_this<LocalQueue> {
   void OnAnswer(absl::StatusOr<Lease> lease);
   void Look(const std::shared_ptr<Tenure>& tenure);
   void OnListing(const Tenure& tenure, const absl::StatusOr<zk::Names>& children);
+  bool OnChanged(const Tenure& tenure);
   Deed TellTurns() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CheckQuietLater();
   void OnQuietCheck();

@@ -62,14 +62,20 @@ void LocalQueue::Look(const std::shared_ptr<Tenure>& tenure) {
     base::MutexLock lock(mutex_);
     if (over()) return;
   }
+  const std::weak_ptr<Tenure> weak = tenure;
   Watch watch = ChildrenWatch::Begin(
       queue_->core, path(), absl::ZeroDuration(),
-      [weak = std::weak_ptr(tenure)](absl::StatusOr<zk::Names> children) {
+      [weak](absl::StatusOr<zk::Names> children) {
         const auto of = weak.lock();
         const auto self = of == nullptr ? nullptr : of->queue.lock();
         if (self != nullptr) self->OnListing(*of, children);
       },
-      LeaseMaker::StateOf(tenure->lease)->session());
+      LeaseMaker::StateOf(tenure->lease)->session(),
+      [weak] {
+        const auto of = weak.lock();
+        const auto self = of == nullptr ? nullptr : of->queue.lock();
+        return self != nullptr && self->OnChanged(*of);
+      });
   bool check = false;
   {
     base::MutexLock lock(mutex_);
@@ -106,6 +112,19 @@ void LocalQueue::OnListing(const Tenure& tenure, const absl::StatusOr<zk::Names>
   Do(std::move(deeds));
 }
 
+// False: the tenure is over, and with it the watch.
+bool LocalQueue::OnChanged(const Tenure& tenure) {
+  Deeds deeds;
+  {
+    base::MutexLock lock(mutex_);
+    if (tenure_.get() != &tenure) return false;
+    deeds = Decide(machine_.OnChanged(core().Now()));
+  }
+  const bool goes_on = deeds.empty();
+  Do(std::move(deeds));
+  return goes_on;
+}
+
 void LocalQueue::StopWatch(Watch watch) const {
   if (watch == nullptr) return;
   queue_->core->Post([watch = std::move(watch)](session::Session*) { watch->Stop(); });
@@ -118,8 +137,9 @@ LocalQueue::Deed LocalQueue::TellTurns() {
   const int64_t more = machine_.turn() - std::max<int64_t>(1, told_);
   if (listeners_->empty() || more <= 0) return [] {};
   told_ = machine_.turn();
-  return [core = queue_->core, listeners = listeners_, lease = tenure_->lease.sequencer(), more] {
-    core->Post([listeners, lease, more](session::Session*) {
+  // The queue's options own the listeners.
+  return [queue = queue_, listeners = listeners_, lease = tenure_->lease.sequencer(), more] {
+    queue->core->Post([queue, listeners, lease, more](session::Session*) {
       listeners->Tell([lease, more](EventListener& to) { to.OnTurns(lease, more); });
     });
   };

@@ -118,10 +118,13 @@ void KeptLock::Look(Actions& actions) {
   actions.push_back({What::kLook});
 }
 
+Actions KeptLock::OnChanged(base::BootTime now) {
+  return state_ == State::kIdle ? Ask(now) : Actions();
+}
+
 Actions KeptLock::OnOthers(bool wait, base::BootTime now) {
   if (!has_node() || others_ == Others::kWait) return {};
-  const bool first = others_ != Others::kNone;
-  if (wait || (!first && state_ == State::kIdle)) return Ask(now);
+  if (wait) return Ask(now);
   others_ = Others::kNone;
   allowed_.reset();
   return {};

@@ -30,8 +30,8 @@ namespace zkrecipes::recipes::machine {
 // asked for only if a tenure may go on beyond its first turn. Until it is answered turns begin
 // freely: a newcomer would not be heard of sooner by a watch.
 //
-// Whether the node stays: another process that wants an idle lock waits four times as long as for a
-// free one. So it must have been granted several times with no other contender between, and each
+// Whether the node stays: another process that wants an idle lock waits twice as long as for a free
+// one. So it must have been granted several times with no other contender between, and each
 // time that it stayed in vain it must be more often, up to kNeedsAtMost.
 class KeptLock {
  public:
@@ -79,8 +79,10 @@ class KeptLock {
   Actions OnRefused();
   // The holder's turn is over. `now`: heeded unless it is known that no others wait.
   Actions OnTurnOver(base::BootTime now);
-  // After each listing of the path. Any but a tenure's first lets an idle lock go: another
-  // contender may have come and gone before it was listed.
+  // The path has changed since the last listing. An idle lock is let go at once: whoever has come
+  // waits a round trip less, and may have gone before a listing.
+  Actions OnChanged(base::BootTime now);
+  // After each listing of the path.
   Actions OnOthers(bool wait, base::BootTime now);
   // It cannot be seen whether others wait.
   Actions OnBlind(base::BootTime now);

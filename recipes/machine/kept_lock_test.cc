@@ -150,10 +150,13 @@ TEST_F(KeptLockTest, OnceAskedItIsToEndWhateverBecomesOfTheOther) {
   EXPECT_THAT(EndTurn(), ElementsAre(Action{What::kLeave}));
 }
 
-TEST_F(KeptLockTest, AnIdleLockLeavesAlsoForOneThatHasComeAndGone) {
+TEST_F(KeptLockTest, AnIdleLockLeavesAtAnyChangeAndAHeldOneLooksAtIt) {
   MakeStay();
-  EXPECT_THAT(lock_.OnOthers(false, now_), ElementsAre(Action{What::kLeave}));
-  EXPECT_EQ(lock_.needs(), 2 * KeptLock::kNeedsAtFirst);
+  ASSERT_TRUE(lock_.TakeIdle(now_));
+  EXPECT_THAT(lock_.OnChanged(now_), IsEmpty());
+  lock_.OnOthers(false, now_);
+  EXPECT_THAT(EndTurn(), IsEmpty());
+  EXPECT_THAT(lock_.OnChanged(now_), ElementsAre(Action{What::kLeave}));
 }
 
 TEST_F(KeptLockTest, WhereOthersCannotBeSeenTheyWait) {

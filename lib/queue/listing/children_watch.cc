@@ -14,10 +14,12 @@ namespace zkrecipes::queue::listing {
 
 std::shared_ptr<ChildrenWatch> ChildrenWatch::Begin(std::shared_ptr<internal::ClientCore> core,
                                                     const std::string& path, absl::Duration gather,
-                                                    Seen seen, zk::SessionId beside) {
+                                                    Seen seen, zk::SessionId beside,
+                                                    Changed changed) {
   std::shared_ptr<ChildrenWatch> self(
       new ChildrenWatch(std::move(core), path, gather, std::move(seen)));
   self->self_ = self;
+  self->changed_ = std::move(changed);
   // Later, since Join may announce the connection, or the end of the client, at once.
   self->core_->Post([self, beside](session::Session* session) {
     if (self->self_ != nullptr) self->Start(session != nullptr, beside);
@@ -93,6 +95,7 @@ void ChildrenWatch::Look(zk::WatchKind kind) {
         if (look != self->look_) return;
         self->watcher_ = 0;  // it fires once
         self->asking_ = true;
+        if (self->changed_ != nullptr && !self->changed_()) return;
         self->LookAfter(base::Jittered(self->gather_, self->core_->reactor()->Random()));
       });
 }

@@ -29,12 +29,16 @@ class ChildrenWatch : public session::SessionListener,
   // called inside Stop, nor after it; inside Begin only once the client is closed.
   using Seen = absl::AnyInvocable<void(absl::StatusOr<zk::Names>)>;
 
+  // At each change, before it is looked at. False: it is not looked at, and Stop is to come.
+  using Changed = absl::AnyInvocable<bool()>;
+
   // `path`: as the user gave it. A change is looked at within `gather`, so that what happens
   // together is seen together. It follows in the session `beside` or, by default and if that has
   // no room for its watch, in whichever has.
   static std::shared_ptr<ChildrenWatch> Begin(std::shared_ptr<internal::ClientCore> core,
                                               const std::string& path, absl::Duration gather,
-                                              Seen seen, zk::SessionId beside = 0);
+                                              Seen seen, zk::SessionId beside = 0,
+                                              Changed changed = nullptr);
   void Stop();
   // Looks at once at a change that it gathers. True: a listing is to come.
   bool Hurry();
@@ -59,6 +63,7 @@ class ChildrenWatch : public session::SessionListener,
   const std::string path_;
   const absl::Duration gather_;
   Seen seen_;
+  Changed changed_;                      // may be null
   std::shared_ptr<ChildrenWatch> self_;  // until stopped
   session::Session* session_ = nullptr;  // null before Start, and once stopped
   session::PathBudget::Reservation room_;
