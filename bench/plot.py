@@ -150,7 +150,7 @@ def draw_waits(runs):
     of = {e: of[e] for e in KEPT if of.get(e)}
     limits = sorted({limit for each in of.values() for limit in each})
     left, bottom, step, high = 60, 250, 66, 160
-    svg = Svg(left + step * len(limits) + 20, 300, "How long a newcomer waits beside eight threads that take the lock all the time")
+    svg = Svg(left + step * len(limits) + 20, 300, "How long a newcomer waits beside eight busy threads")
     svg.legend(left, 54, of, KEPT)
     for part in (0, 0.25, 0.5, 0.75, 1):
         svg.line(left, bottom - high * part, left + step * len(limits), bottom - high * part)
