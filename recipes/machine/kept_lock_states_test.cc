@@ -303,7 +303,7 @@ void KeptLockWorld::Serve(size_t process) {
   Process& p = processes_[process];
   const auto [asks, token] = p.requests.front();
   p.requests.erase(p.requests.begin());
-  if (asks == Asks::kDelete) Drop([&](const Node& n) { return n.token == token; });
+  if (asks == Asks::kDelete) Drop([token = token](const Node& n) { return n.token == token; });
   if (asks == Asks::kWithdraw) Refuse(process, Answer::kWithdrawn);
   const bool busy = asks == Asks::kTry && !queue_.empty();
   if (busy) p.answers.emplace_back(Answer::kBusy, 0);
