@@ -28,6 +28,7 @@ class LocalQueue;
 struct Tenure;
 }  // namespace internal
 
+// Of one CachedLock and its copies.
 struct CachedLockOptions {
   // InvalidArgument, also for what the client's options say where these do not: hold_at_most and
   // alive_within, which would end what many turns share; EndsAt::kExpiry and, without a lock_delay,
