@@ -16,12 +16,9 @@
 namespace bench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using std::chrono::duration;
 
 constexpr int kWarmingCycles = 50;
-
-double Micros(Clock::duration d) { return duration<double, std::micro>(d).count(); }
 
 std::map<std::string, double> Each(const Counts& used, double operations) {
   return {{"cpu us", used.cpu_us / operations},

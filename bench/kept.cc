@@ -5,58 +5,15 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <map>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "bench/or_end.h"
 #include "bench/runs.h"
-#include "zkrecipes/cached_lock.h"
 
 namespace bench {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-using Microseconds = std::chrono::duration<double, std::micro>;
-
-double Since(Clock::time_point begin) { return Microseconds(Clock::now() - begin).count(); }
-
-// What the contestants of a process share: a client, and the lock.
-struct Process {
-  explicit Process(const Place& place)
-      : client(OrEnd(zkrecipes::Client::Connect(
-            {.servers = place.servers, .session_timeout = absl::Milliseconds(place.session_ms)},
-            {absl::Seconds(60)}))),
-        lock(client, place.path) {}
-
-  static std::shared_ptr<Process> Of(const Place& place) {
-    static std::mutex mutex;
-    static std::map<std::pair<std::string, int>, std::weak_ptr<Process>> all;
-    const std::lock_guard guard(mutex);
-    auto& known = all[{place.path, place.process}];
-    std::shared_ptr<Process> process = known.lock();
-    if (process == nullptr) known = process = std::make_shared<Process>(place);
-    return process;
-  }
-
-  const std::shared_ptr<zkrecipes::Client> client;
-  const zkrecipes::CachedLock lock;
-};
-
-class Kept : public Contestant {
- public:
-  explicit Kept(const Place& place) : process_(Process::Of(place)) {}
-  void Acquire(Mode) override { lease_.emplace(OrEnd(process_->lock.Acquire())); }
-  void Release() override { lease_.reset(); }
-
- private:
-  const std::shared_ptr<Process> process_;
-  std::optional<zkrecipes::CachedLease> lease_;
-};
 
 void Cycle(Contestant& contestant, int times = 1) {
   for (int i = 0; i < times; ++i) {
@@ -76,10 +33,6 @@ constexpr auto kSettle = std::chrono::milliseconds(10);
 
 }  // namespace
 
-std::unique_ptr<Contestant> ConnectKept(const Place& place) {
-  return std::make_unique<Kept>(place);
-}
-
 Sample Again(const Entrant& entrant, const Track& track, int times) {
   const auto contestant = Connect(entrant, track, 0);
   Cycle(*contestant, 50);
@@ -88,7 +41,7 @@ Sample Again(const Entrant& entrant, const Track& track, int times) {
   const int cycles = kept ? 1000 * times : times;
   const auto begin = Clock::now();
   Cycle(*contestant, cycles);
-  return {Since(begin) / cycles, {}};
+  return {Micros(Clock::now() - begin) / cycles, {}};
 }
 
 Sample Alternating(const Entrant& entrant, const Track& track, int times) {
@@ -97,7 +50,7 @@ Sample Alternating(const Entrant& entrant, const Track& track, int times) {
   for (int i = 0; i < times; ++i) {
     const auto begin = Clock::now();
     Cycle(i % 2 == 0 ? *one : *two);
-    micros.push_back(Since(begin));
+    micros.push_back(Micros(Clock::now() - begin));
   }
   return {Median(micros), {}};
 }
@@ -110,7 +63,7 @@ Sample Newcomer(const Entrant& entrant, const Track& track, int times) {
     std::this_thread::sleep_for(kSettle);
     const auto begin = Clock::now();
     newcomer->Acquire(Mode::kExclusive);
-    micros.push_back(Since(begin));
+    micros.push_back(Micros(Clock::now() - begin));
     newcomer->Release();
   }
   return {Median(micros), {}};
@@ -131,7 +84,7 @@ Sample NewcomerBeside(const Entrant& entrant, const Track& track, int times) {
     std::this_thread::sleep_for(kSettle);
     const auto begin = Clock::now();
     newcomer->Acquire(Mode::kExclusive);
-    millis.push_back(Since(begin) / 1000);
+    millis.push_back(Micros(Clock::now() - begin) / 1000);
     newcomer->Release();
   }
   over = true;

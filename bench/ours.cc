@@ -2,6 +2,8 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -13,6 +15,7 @@
 
 #include "bench/contestant.h"
 #include "bench/or_end.h"
+#include "zkrecipes/cached_lock.h"
 #include "zkrecipes/lock.h"
 #include "zkrecipes/log_listener.h"
 #include "zkrecipes/read_write_lock.h"
@@ -54,6 +57,34 @@ class Ours : public Contestant {
   const zkrecipes::ReadWriteLock both_;
   const bool readers_;
   std::optional<zkrecipes::Lease> lease_;
+};
+
+// What the contestants of a process share: a lock, with its client.
+struct Process {
+  explicit Process(const Place& place) : lock(ConnectTo(place), place.path) {}
+
+  static std::shared_ptr<Process> Of(const Place& place) {
+    static std::mutex mutex;
+    static std::map<std::pair<std::string, int>, std::weak_ptr<Process>> all;
+    const std::lock_guard guard(mutex);
+    auto& known = all[{place.path, place.process}];
+    std::shared_ptr<Process> process = known.lock();
+    if (process == nullptr) known = process = std::make_shared<Process>(place);
+    return process;
+  }
+
+  const zkrecipes::CachedLock lock;
+};
+
+class Kept : public Contestant {
+ public:
+  explicit Kept(const Place& place) : process_(Process::Of(place)) {}
+  void Acquire(Mode) override { lease_.emplace(OrEnd(process_->lock.Acquire())); }
+  void Release() override { lease_.reset(); }
+
+ private:
+  const std::shared_ptr<Process> process_;
+  std::optional<zkrecipes::CachedLease> lease_;
 };
 
 class OurCrowd : public Crowd {
@@ -110,6 +141,10 @@ std::unique_ptr<Contestant> ConnectLogged(const Place& place) {
       zkrecipes::LogOptions{.least = zkrecipes::LogLevel::kWarning});
   return std::make_unique<Ours>(
       place, zkrecipes::ClientOptions{.listener = log, .on_session_report = log->SessionReports()});
+}
+
+std::unique_ptr<Contestant> ConnectKept(const Place& place) {
+  return std::make_unique<Kept>(place);
 }
 
 std::unique_ptr<Crowd> GatherOurs(const Place& place, std::shared_ptr<Turns> turns) {

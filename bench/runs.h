@@ -4,6 +4,7 @@
 #define ZKRECIPES_BENCH_RUNS_H_
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -30,6 +31,11 @@ struct Entrant {
 
   bool is_zookeepers() const { return peer == nullptr || peer->servers().empty(); }
 };
+
+using Clock = std::chrono::steady_clock;
+inline double Micros(Clock::duration d) {
+  return std::chrono::duration<double, std::micro>(d).count();
+}
 
 inline double Median(std::vector<double> values) {
   std::sort(values.begin(), values.end());

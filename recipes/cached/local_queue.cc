@@ -100,7 +100,7 @@ std::optional<CachedLease> LocalQueue::TakeIdle() {
 std::optional<CachedLease> LocalQueue::TakeIdleLocked(Deeds& deeds) {
   if (machine_.state() != Machine::State::kIdle) return std::nullopt;
   if (!tenure_->believed() || !machine_.TakeIdle(NowIfAsked())) {
-    deeds = Decide(machine_.OnEnded());
+    Decide(deeds, machine_.OnEnded());
     return std::nullopt;
   }
   return CachedLease(shared_from_this(), tenure_, machine_.turn());
@@ -144,9 +144,7 @@ absl::StatusOr<std::shared_ptr<Pending>> LocalQueue::Enter(const WaitOptions& wa
     if (!lease.has_value()) {
       call = NewWaiting(wait, std::move(done), form, ++waiters_);
       waiting_.emplace(waiters_, call);
-      for (Deed& deed : Decide(machine_.Acquire(waiters_, form == Form::kTry))) {
-        deeds.push_back(std::move(deed));
-      }
+      Decide(deeds, machine_.Acquire(waiters_, form == Form::kTry));
     }
   }
   Do(std::move(deeds));
@@ -189,7 +187,7 @@ absl::Status LocalQueue::GiveUp(uint64_t waiter, absl::Duration timeout, bool ca
     why = InFront(waiter);
     local = machine_.has_node();
     waiting_.erase(waiter);
-    deeds = Decide(machine_.GiveUp(waiter));
+    Decide(deeds, machine_.GiveUp(waiter));
   }
   Do(std::move(deeds));
   const std::string what = absl::StrCat("acquire ", path(), ": ");
@@ -238,7 +236,7 @@ void LocalQueue::EndTurn(const Tenure& tenure) {
     base::MutexLock lock(mutex_);
     if (tenure_.get() != &tenure) return;
     const bool over = !machine_.waiting().empty() && !tenure.believed();
-    deeds = Decide(over ? machine_.OnEnded() : machine_.OnTurnOver(NowIfAsked()));
+    Decide(deeds, over ? machine_.OnEnded() : machine_.OnTurnOver(NowIfAsked()));
   }
   Do(std::move(deeds));
 }
@@ -248,17 +246,16 @@ void LocalQueue::OnEnded(const Tenure& tenure) {
   {
     base::MutexLock lock(mutex_);
     if (tenure_.get() != &tenure) return;
-    deeds = Decide(machine_.OnEnded());
+    Decide(deeds, machine_.OnEnded());
   }
   Do(std::move(deeds));
 }
 
 // ---- what is decided, and done ------------------------------------------------------------------
 
-LocalQueue::Deeds LocalQueue::Decide(const Machine::Actions& actions, const absl::Status& refusal) {
-  Deeds deeds;
+void LocalQueue::Decide(Deeds& deeds, const Machine::Actions& actions,
+                        const absl::Status& refusal) {
   for (const Machine::Action& action : actions) deeds.push_back(DeedOf(action, refusal));
-  return deeds;
 }
 
 void LocalQueue::Do(Deeds deeds) {

@@ -83,8 +83,8 @@ class LocalQueue : public std::enable_shared_from_this<LocalQueue> {
   std::optional<CachedLease> TakeIdleLocked(Deeds& deeds) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   base::BootTime NowIfAsked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  Deeds Decide(const Machine::Actions& actions, const absl::Status& refusal = absl::OkStatus())
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Decide(Deeds& deeds, const Machine::Actions& actions,
+              const absl::Status& refusal = absl::OkStatus()) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Deed DeedOf(const Machine::Action& action, const absl::Status& refusal)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   static void Do(Deeds deeds);

@@ -42,9 +42,9 @@ void LocalQueue::OnAnswer(absl::StatusOr<Lease> lease) {
       const auto before = std::exchange(sequence_, name->sequence);
       tenure = tenure_ = std::make_shared<Tenure>(weak_from_this(), *std::move(lease));
       told_ = 0;
-      deeds = Decide(machine_.OnGranted(before.has_value() && name->sequence == *before + 1));
+      Decide(deeds, machine_.OnGranted(before.has_value() && name->sequence == *before + 1));
     } else {
-      deeds = Decide(machine_.OnRefused(), lease.status());
+      Decide(deeds, machine_.OnRefused(), lease.status());
     }
   }
   // It may have ended just now.
@@ -96,14 +96,14 @@ void LocalQueue::OnListing(const Tenure& tenure, const absl::StatusOr<zk::Names>
     if (tenure_.get() != &tenure) return;
     const std::string own(zk::NodeName(tenure.lease.node()));
     if (!children.ok()) {
-      deeds = Decide(machine_.OnBlind(core().Now()));
+      Decide(deeds, machine_.OnBlind(core().Now()));
     } else if (std::ranges::find(*children, own) == children->end()) {
       return;  // by a server that lags and will see the node; or it is gone, and the lease with it
     } else {
       const bool wait = std::ranges::any_of(*children, [&own](const std::string& name) {
         return name != own && queue::machine::ParseNodeName(name).has_value();
       });
-      deeds = Decide(machine_.OnOthers(wait, core().Now()));
+      Decide(deeds, machine_.OnOthers(wait, core().Now()));
     }
     // Once asked it is to end, whoever comes and goes now.
     if (machine_.others() == Machine::Others::kWait) over = std::exchange(watch_, nullptr);
@@ -118,7 +118,7 @@ bool LocalQueue::OnChanged(const Tenure& tenure) {
   {
     base::MutexLock lock(mutex_);
     if (tenure_.get() != &tenure) return false;
-    deeds = Decide(machine_.OnChanged(core().Now()));
+    Decide(deeds, machine_.OnChanged(core().Now()));
   }
   const bool goes_on = deeds.empty();
   Do(std::move(deeds));
@@ -167,7 +167,7 @@ void LocalQueue::OnQuietCheck() {
   {
     base::MutexLock lock(mutex_);
     if (tenure_ != nullptr) deeds.push_back(TellTurns());
-    for (Deed& deed : Decide(machine_.OnQuietCheck())) deeds.push_back(std::move(deed));
+    Decide(deeds, machine_.OnQuietCheck());
     again = checks_quiet_ = tenure_ != nullptr;
   }
   Do(std::move(deeds));

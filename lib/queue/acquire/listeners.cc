@@ -3,20 +3,17 @@
 #include "lib/queue/acquire/listeners.h"
 
 namespace zkrecipes::queue::acquire {
-namespace {
 
-std::shared_ptr<session::Subscriber<Listeners::Notice>> Later(const internal::PathQueue& queue) {
+std::shared_ptr<session::Subscriber<Notice>> LaterOf(const internal::PathQueue& queue) {
   if (queue.later.empty()) return nullptr;
-  return std::make_shared<session::Subscriber<Listeners::Notice>>(
+  return std::make_shared<session::Subscriber<Notice>>(
       queue.core->executor(), [listeners = queue.later](const auto& notify) {
         for (const auto& listener : listeners) notify(*listener);
       });
 }
 
-}  // namespace
-
 Listeners::Listeners(const internal::PathQueue& queue)
-    : any_(queue.has_listeners()), at_once_(queue.at_once), later_(Later(queue)) {}
+    : any_(queue.has_listeners()), at_once_(queue.at_once), later_(LaterOf(queue)) {}
 
 void Listeners::Tell(const Notice& notice) const {
   for (EventListener* const listener : at_once_) {

@@ -13,11 +13,14 @@
 
 namespace zkrecipes::queue::acquire {
 
+using Notice = std::function<void(EventListener&)>;
+
+// Tells the queue's listeners that are called on the executor, in order. Null: there are none.
+std::shared_ptr<session::Subscriber<Notice>> LaterOf(const internal::PathQueue& queue);
+
 // A recipe's listeners, for what is no event of one acquire.
 class Listeners {
  public:
-  using Notice = std::function<void(EventListener&)>;
-
   explicit Listeners(const internal::PathQueue& queue);
 
   bool empty() const { return !any_; }

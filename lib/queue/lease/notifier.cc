@@ -64,14 +64,7 @@ void EventListener::OnPartitions(const std::string& path, const PartitionsReport
 namespace queue::lease {
 
 Notifier::Notifier(internal::ClientCore& core, acquire::Acquisition& acquisition)
-    : core_(core), acquisition_(acquisition) {
-  const auto& listeners = acquisition.queue()->later;
-  // All listeners are called at once: nothing is queued, so there is no queue to allocate.
-  if (listeners.empty()) return;
-  later_ = std::make_shared<Later>(core.executor(), [listeners](const Notice& notify) {
-    for (const auto& listener : listeners) notify(*listener);
-  });
-}
+    : core_(core), acquisition_(acquisition), later_(acquire::LaterOf(*acquisition.queue())) {}
 
 template <typename F, typename Of>
 void Notifier::Notify(const internal::PathQueue& queue, const std::shared_ptr<Later>& later,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lib/queue/acquire/acquisition.h"
+#include "lib/queue/acquire/listeners.h"
 #include "lib/queue/lease/lease_state.h"
 #include "lib/queue/machine/contender.h"
 #include "lib/session/client/client_core.h"
@@ -52,8 +53,7 @@ class Notifier {
   void Ended();
 
  private:
-  using Notice = std::function<void(EventListener&)>;
-  using Later = session::Subscriber<Notice>;
+  using Later = session::Subscriber<acquire::Notice>;
   // `of`: what names the lease or the path. A later notice takes a copy of it, so as not to
   // keep the lease.
   template <typename F, typename Of>  // void(EventListener&, const Of&)

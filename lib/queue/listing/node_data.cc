@@ -52,6 +52,12 @@ std::string JsonOf(const OwnerInfo& owner, std::optional<int64_t> token) {
   return data.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
+// `object`: JSON of one that has members.
+std::string WithMember(std::string object, absl::string_view member) {
+  object.pop_back();
+  return absl::StrCat(object, ",", member, "}");
+}
+
 }  // namespace
 
 std::string OwnerData(machine::Dialect dialect, machine::Mode mode, const OwnerInfo& owner,
@@ -134,8 +140,7 @@ OwnerInfo ThisOwner(const std::string& id) {
 }
 
 std::string PermitData(std::string owner_data, size_t permits) {
-  owner_data.pop_back();  // JSON of an object with members
-  return absl::StrCat(owner_data, ",\"permits\":", permits, "}");
+  return WithMember(std::move(owner_data), absl::StrCat("\"permits\":", permits));
 }
 
 size_t PermitsIn(const std::string& data) {
@@ -149,8 +154,7 @@ size_t PermitsIn(const std::string& data) {
 
 std::string StayingData(machine::Dialect dialect, machine::Mode mode, std::string owner_data) {
   if (ShownAsRawId(dialect, mode)) return owner_data;
-  owner_data.pop_back();  // JSON of an object with members
-  return absl::StrCat(owner_data, ",\"stays\":true}");
+  return WithMember(std::move(owner_data), "\"stays\":true");
 }
 
 bool Stays(machine::Mode mode, const std::string& data) {
