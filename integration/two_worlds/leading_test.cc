@@ -214,6 +214,7 @@ TEST_F(WorkInAWorld, WhoseNodeIsDeletedStopsAndWaitsForTheNext) {
 
 class WorkOfARecipe : public WorkInAWorld, public ::testing::WithParamInterface<WorkRecipe> {
  protected:
+  WorkOfARecipe() { client_ = NewClient({.session_timeout = kOwnWatchesSoon}); }
   RunsWork Loop() { return GetParam().Of(client_, path()); }
 };
 INSTANTIATE_TEST_SUITE_P(InAWorld, WorkOfARecipe, ::testing::ValuesIn(testing::kWorkRecipes),

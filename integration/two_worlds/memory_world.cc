@@ -58,8 +58,9 @@ class MemoryWorld : public World {
 
  private:
   const std::string root_ = "/worlds";
-  testing::InMemoryEnsemble ensemble_{
-      {.version = Version(), .container_check_interval = absl::Seconds(1)}};
+  testing::InMemoryEnsemble ensemble_{{.version = Version(),
+                                       .max_session_timeout = kLongestSession,
+                                       .container_check_interval = absl::Seconds(1)}};
 };
 
 }  // namespace

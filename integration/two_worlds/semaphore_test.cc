@@ -149,7 +149,8 @@ TEST_F(SemaphoreInAWorld, ALockOnThePathWaitsForAllPermitsAndKeepsFurtherOnesOut
 }
 
 TEST_F(SemaphoreInAWorld, TheHoldersAreListedAndTheirSequencersChecked) {
-  const auto [holder, other] = NewClients<2>();
+  const auto holder = NewClient({.session_timeout = kOwnWatchesSoon});
+  const auto other = NewClient();
   auto leases = Holders(holder);
   Pending waiter = Queued(other, 3);
   CatchUp(other);

@@ -103,6 +103,9 @@ class ServerWorld : public World {
 
 }  // namespace
 
-std::unique_ptr<World> NewWorld() { return std::make_unique<ServerWorld>(); }
+std::unique_ptr<World> NewWorld() {
+  SharedEnsemble::Options().max_session_timeout = kLongestSession;
+  return std::make_unique<ServerWorld>();
+}
 
 }  // namespace zkrecipes::integration

@@ -16,9 +16,11 @@
 
 namespace zkrecipes::integration {
 
+constexpr absl::Duration kLongestSession = absl::Hours(1);
+
 // Where the tests of this folder run: an ensemble in memory, or one of three real servers. One test
 // program is linked with memory_world.cc, the other with server_world.cc. In both a tick is half a
-// second, sessions last from a second to a minute, and containers are checked every second.
+// second, sessions last from a second to kLongestSession, and containers are checked every second.
 //
 // For one thread. A client must not outlive its world.
 class World {

@@ -19,15 +19,18 @@
 
 namespace zkrecipes::integration {
 
-// With this session timeout no contender watches its own node within a test.
-constexpr absl::Duration kNoOwnWatches = absl::Minutes(1);
+// With this session timeout no contender watches its own node within a test, which it does after a
+// twentieth of it at the earliest.
+constexpr absl::Duration kNoOwnWatches = kLongestSession;
+// With this one it does after a second or two, and sees that its node was deleted.
+constexpr absl::Duration kOwnWatchesSoon = absl::Seconds(20);
 
 // Tests of the public API that hold in every world. They wait by the world's time: none of their
 // calls may block for long, so they acquire locks with Pending.
 class WorldTest : public ::testing::Test {
  protected:
   // `session_timeout`: of clients that do not choose one.
-  explicit WorldTest(absl::Duration session_timeout = absl::Seconds(20))
+  explicit WorldTest(absl::Duration session_timeout = kOwnWatchesSoon)
       : session_timeout_(session_timeout), client_(NewClient()) {}
 
   World& world() { return *world_; }
