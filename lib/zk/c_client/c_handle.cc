@@ -201,6 +201,10 @@ void CHandle::Failed(Socket before, int rc) {
   if (connected_ || ended_) return;  // only this call failed; or there is nothing more to do
   boxes_.out.Drop();
   if (is_unrecoverable(zh_)) return End();
+  const int error = TakeConnectError();
+  // The server took the connection, and closed it before the C client had sent a byte.
+  const bool reset = error == ECONNRESET || error == EPIPE;
+  if (reset && before == Socket::kConnecting) before = Socket::kHandshake;
   // A session in which a server has done something goes on at the next one: this one may be alone
   // in its ways. It closes the connection and not the session, so nothing else would end the
   // attempts of a client that is served nowhere.
@@ -213,10 +217,10 @@ void CHandle::Failed(Socket before, int rc) {
   }
   // The end of a good connection says nothing of the servers' pace.
   PutOff(!was_connected && (abandoned_ != Socket::kNone || rc == ZOPERATIONTIMEOUT));
-  if (const int error = TakeSocketError(); base::IsShortage(error)) {
-    listener_->OnTrouble(base::Shortage("socket", error));
+  if (const int shortage = TakeSocketError(); base::IsShortage(shortage)) {
+    listener_->OnTrouble(base::Shortage("socket", shortage));
   } else {
-    listener_->OnServerFailed(rotation_.current(), WhatItDid(before, rc));
+    listener_->OnServerFailed(rotation_.current(), WhatItDid(before, rc, reset ? 0 : error));
   }
   // Lost has reported the loss of a connection; this is for attempts that never had one.
   if (!was_connected) listener_->OnDisconnected(++failed_attempts_);
@@ -239,9 +243,8 @@ void CHandle::PutOff(bool late) {
   pace_.Failed(PaceTerms(), reactor_->Now(), late, reactor_->Random());
 }
 
-ServerFailure CHandle::WhatItDid(Socket before, int rc) {
+ServerFailure CHandle::WhatItDid(Socket before, int rc, int error) {
   using enum NoConnection;
-  const int error = TakeConnectError();
   Socket late = std::exchange(abandoned_, Socket::kNone);
   if (rc == ZOPERATIONTIMEOUT) late = before;  // the C client's own limit came first
   if (std::string refusal = boxes_.in.TakeRefusal(); !refusal.empty()) {

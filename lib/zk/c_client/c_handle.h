@@ -83,7 +83,8 @@ class CHandle final : public Handle, public Pollable {
   // The next attempt is put off. `late`: the last one ran out of its time.
   void PutOff(bool late);
   void NoteRefusal(Socket before, int rc);
-  ServerFailure WhatItDid(Socket before, int rc);
+  // `error`: why the connection could not be made; 0 if it was.
+  ServerFailure WhatItDid(Socket before, int rc, int error);
   std::optional<ServerFailure> WhatItDidUnderTls(Socket before, Socket late);
   void SendCredential(const base::Secret& credential);
   void End();

@@ -96,6 +96,23 @@ TEST_F(ChangingServersTest, SaysOfEachServerWhatItDid) {
   EXPECT_EQ(diary_.failures[4], a_.server.address() + " closed the connection");
 }
 
+// The kernel then says ECONNRESET or EPIPE instead of that there is a connection.
+TEST_F(ChangingServersTest, AConnectionThatIsResetBeforeTheHandshakeIsSentWasHungUp) {
+  ScriptedServer resets([](int, const std::string&) { return ""; });
+  ScriptedServer ends_first([](int, const std::string&) { return ""; });
+  for (ScriptedServer* server : {&resets, &ends_first}) {
+    steps_.push_back([server, end = server == &ends_first] {
+      server->Step();
+      server->Reset(end);
+    });
+  }
+  Open({resets.address(), ends_first.address(), a_.server.address()});
+  ASSERT_TRUE(RunUntilConnected());
+  const testing::Matcher<std::string> too_many = testing::HasSubstr("or has maxClientCnxns");
+  EXPECT_THAT(diary_.failures, ElementsAre(too_many, too_many));
+  EXPECT_THAT(diary_.causes, ElementsAre(NoConnection::kHungUp, NoConnection::kHungUp));
+}
+
 // An even number of servers, with which the C client's own choice of the next one is broken.
 TEST_F(ChangingServersTest, TriesTwoServersInTurnUntilOneIsBackAndDoesNotSpin) {
   const std::string first = ClosedPort();

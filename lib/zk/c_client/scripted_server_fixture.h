@@ -56,6 +56,15 @@ class ScriptedServer {
   }
   // Closes all connections.
   void HangUp() { clients_.clear(); }
+  // As a server does that has too many connections: with a reset, possibly behind the stream's end.
+  void Reset(bool ends_first) {
+    for (const Client& client : clients_) {
+      if (ends_first) shutdown(client.fd.get(), SHUT_WR);
+      const linger at_once{.l_onoff = 1, .l_linger = 0};
+      setsockopt(client.fd.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+    }
+    HangUp();
+  }
 
   // Takes who has connected, hears and answers what has come.
   void Step() {
