@@ -380,6 +380,16 @@ TEST_F(CachedLockTest, AContenderThatComesAndGoesAtOnceIsHeardOfToo) {
   EXPECT_TRUE(others_.TryAcquire().ok());
 }
 
+TEST_F(CachedLockTest, AContenderThatComesAndGoesWithinATurnIsHeardOfToo) {
+  MakeStay(lock_);
+  std::optional<CachedLease> turn = Hold(lock_);
+  const auto impatient = others_.Acquire({.timeout = absl::ZeroDuration()});
+  ensemble_.RunUntilIdle();
+  turn.reset();
+  ensemble_.RunUntilIdle();
+  EXPECT_TRUE(others_.TryAcquire().ok());
+}
+
 TEST_F(CachedLockTest, AMovedFromLeaseIsNone) {
   CachedLease turn = Hold(lock_);
   const CachedLease moved = std::move(turn);

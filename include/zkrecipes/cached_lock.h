@@ -107,10 +107,10 @@ class [[nodiscard]] CachedLease {
 //   - The node stays only once the lock has proven to be this process's own: when it was taken
 //     three times in a row with no other contender between. One that stayed in vain must prove it
 //     for longer the next time. So processes that take turns have an ordinary Lock.
-//   - From the moment when another contender waits and this process has heard of it (by a watch
-//     event; for a held lock also one listing; after a lost connection, once it is back), an idle
-//     lock is let go at once, and a held one after at most
-//     CachedLockOptions::max_turns_once_asked further turns.
+//   - From the moment when this process has heard that another contender has come (by a watch
+//     event; after a lost connection, once it is back), an idle lock is let go at once, and a held
+//     one after at most CachedLockOptions::max_turns_once_asked further turns; also if the other
+//     has gone again, and for any other child of the path that comes.
 //   - A *try* of another process (Lock::TryAcquire) does not queue, so nobody hears of it: it finds
 //     the lock busy for as long as it stays here. Have the others wait, if only for a moment.
 //   - A node that stays keeps the session proven, with the writes of any held lease.

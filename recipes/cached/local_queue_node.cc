@@ -112,17 +112,20 @@ void LocalQueue::OnListing(const Tenure& tenure, const absl::StatusOr<zk::Names>
   Do(std::move(deeds));
 }
 
-// False: the tenure is over, and with it the watch.
+// True: no listing has shown the own node yet, so another one is to.
 bool LocalQueue::OnChanged(const Tenure& tenure) {
   Deeds deeds;
+  Watch over;
   {
     base::MutexLock lock(mutex_);
     if (tenure_.get() != &tenure) return false;
+    if (machine_.others() == Machine::Others::kNotKnown) return true;
+    over = std::exchange(watch_, nullptr);
     Decide(deeds, machine_.OnChanged(core().Now()));
   }
-  const bool goes_on = deeds.empty();
+  StopWatch(std::move(over));
   Do(std::move(deeds));
-  return goes_on;
+  return false;
 }
 
 void LocalQueue::StopWatch(Watch watch) const {

@@ -119,7 +119,7 @@ void KeptLock::Look(Actions& actions) {
 }
 
 Actions KeptLock::OnChanged(base::BootTime now) {
-  return state_ == State::kIdle ? Ask(now) : Actions();
+  return others_ == Others::kNone ? Ask(now) : Actions();
 }
 
 Actions KeptLock::OnOthers(bool wait, base::BootTime now) {

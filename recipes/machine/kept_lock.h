@@ -79,10 +79,10 @@ class KeptLock {
   Actions OnRefused();
   // The holder's turn is over. `now`: heeded unless it is known that no others wait.
   Actions OnTurnOver(base::BootTime now);
-  // The path has changed since the last listing. An idle lock is let go at once: whoever has come
-  // waits a round trip less, and may have gone before a listing.
+  // The path has changed. Behind a listing that showed nobody, somebody has come: if he has gone
+  // since, the tenure ends all the same.
   Actions OnChanged(base::BootTime now);
-  // After each listing of the path.
+  // After a listing of the path.
   Actions OnOthers(bool wait, base::BootTime now);
   // It cannot be seen whether others wait.
   Actions OnBlind(base::BootTime now);

@@ -264,18 +264,22 @@ void KeptLockWorld::Hear(Process& p) {
 
 void KeptLockWorld::HearNews(Process& p) {
   const auto [token, sight] = std::exchange(p.news, {}).front();
-  // All news but the first of a tenure begin with the watch's event.
-  const bool changed = token == p.token && p.lock.others() == KeptLock::Others::kNone;
-  if (changed) Do(p, p.lock.OnChanged(now_));
   if (token == p.token) Learn(p, sight);
 }
 
+// By a listing that shows nobody, and then by the watch's event, whoever is there when it comes.
 // Once it knows that others wait it looks no more.
 void KeptLockWorld::Learn(Process& p, Sight sight) {
-  const bool knew = p.lock.others() == KeptLock::Others::kWait;
-  const bool blind = sight == Sight::kNothing;
-  Do(p, blind ? p.lock.OnBlind(now_) : p.lock.OnOthers(sight == Sight::kOthers, now_));
-  if (knew || p.lock.others() != KeptLock::Others::kWait || p.token == 0) return;
+  using Others = KeptLock::Others;
+  const Others knew = p.lock.others();
+  if (sight == Sight::kNothing) {
+    Do(p, p.lock.OnBlind(now_));
+  } else if (knew == Others::kNone) {
+    Do(p, p.lock.OnChanged(now_));
+  } else {
+    Do(p, p.lock.OnOthers(sight == Sight::kOthers, now_));
+  }
+  if (knew == Others::kWait || p.lock.others() != Others::kWait || p.token == 0) return;
   p.looks = 0;
   p.asked = 0;
   p.asked_at = now_;
@@ -429,7 +433,7 @@ bool KeptLockWorld::ForEachOfProcess(Visit visit, size_t process) const {
   will(its.token != 0 && !Believed(its.token), "hears of its lease's end",
        [](W& w, Process& p) { w.Do(p, p.lock.OnEnded()); });
   const bool idle = its.lock.state() == State::kIdle;
-  if (idle && lists && its.told == Sight::kNobody) {
+  if (lists && its.told == Sight::kNobody) {
     may("hears that another has come and gone",
         [](W& w, Process& p) { w.Learn(p, Sight::kNobody); });
   }
