@@ -20,6 +20,7 @@ constexpr uint32_t kFastest = 1100;
 constexpr uint32_t kTrouble[] = {0, 40, 60, 50, 120, 80, 100};
 constexpr uint32_t kUsers = 60;
 constexpr uint32_t kMembers = 150;  // of partitions
+constexpr uint32_t kKeepers = 300;  // of a lock that stays where it is used
 
 bool IsSlow(MoveKind kind) { return kind == kCloseDue || kind == kAdvance; }
 
@@ -46,9 +47,10 @@ class Chooser {
       return move;
     }
     if (Chance(kTrouble[static_cast<size_t>(weather_)])) return TroubleMove();
-    if (Chance(world_.shards() != nullptr ? kMembers : kUsers)) return UsersMove();
-    const bool goes_on = world_.everyday() || world_.shards() != nullptr;
-    if (goes_on && Chance(350)) return Move{kGoOn, 0, AnyWhile()};
+    const bool busy = world_.shards() != nullptr || world_.keeps();
+    const uint32_t users = world_.keeps() ? kKeepers : busy ? kMembers : kUsers;
+    if (Chance(users)) return UsersMove();
+    if ((world_.everyday() || busy) && Chance(350)) return Move{kGoOn, 0, AnyWhile()};
     ordinary_.clear();
     world_.ListOrdinary(ordinary_);
     if (ordinary_.empty()) return UsersMove();
@@ -135,7 +137,7 @@ class Chooser {
   std::optional<Move> UsersMove() {
     if (world_.misbehaves() && Chance(200)) return AnyMisdeed();
     if (world_.shards() != nullptr) return MembersMove();
-    const uint32_t slot = Below(world_.CountOf(Who::kSlot));
+    const uint32_t slot = AnySlot();
     if (world_.Can({kGoUpOrDown, slot}) && Chance(400)) return Move{kGoUpOrDown, slot};
     if (world_.elects() && Chance(200)) {
       return Move{kObserve, Below(world_.CountOf(Who::kClient))};
@@ -159,6 +161,13 @@ class Chooser {
     const uint32_t how = Below(8);
     if (how == 0) return Move{kTry, slot};
     return Move{how == 1 ? kAcquireBriefly : kAcquire, slot};
+  }
+
+  // A lock stays only where it is mostly one process's.
+  uint32_t AnySlot() {
+    const uint32_t slot = Below(world_.CountOf(Who::kSlot));
+    if (!world_.keeps() || Chance(80)) return slot;
+    return slot - slot % static_cast<uint32_t>(world_.CountOf(Who::kClient));
   }
 
   // Members mostly stay, and mostly end what they are asked to.

@@ -77,7 +77,7 @@ LockWorld::~LockWorld() {
   shards_->Forget();
   for (const Process& process : processes_) {
     process.host->set_paused(false);
-    process.host->set_network(Host::Network::kUp);
+    process.host->set_network(testing::memory::Host::Network::kUp);
   }
   simulation_.RunUntil(now() + absl::Minutes(1));
 }
@@ -163,7 +163,7 @@ void LockWorld::Check() {
   for (size_t i = 0; i < slots_.size(); ++i) {
     if (slots_[i] != nullptr && slots_[i]->lease.has_value()) CheckLease(*slots_[i], i);
   }
-  if (delays()) CheckOneBelieves();
+  if (delays() || keeps()) CheckOneBelieves();
   if (options_.permits > 0) CheckPermits();
   if (shards_ != nullptr) shards_->Check();
   if (everyday()) CheckIsAvailable();
@@ -196,14 +196,16 @@ void LockWorld::Follow() {
 }
 
 // A lease with a lock delay may outlive its node: it rests on the delay that the next holder waits.
-// A reader's does not, and is judged by its node alone (CheckLease).
+// A reader's does not, and is judged by its node alone (CheckLease); so is a turn, but two may have
+// the same node.
 void LockWorld::CheckOneBelieves() {
   const Lease* before = nullptr;
   bool exclusive = false;
   for (const auto& bid : slots_) {
     if (bid == nullptr || !bid->lease.has_value()) continue;
     if (bid->lease->remaining() == absl::ZeroDuration()) continue;
-    if (!bid->exclusive() && history_.EndOf(bid->node).has_value()) continue;
+    const bool by_node = keeps() || !bid->exclusive();
+    if (by_node && history_.EndOf(bid->node).has_value()) continue;
     exclusive |= bid->exclusive();
     if (before != nullptr && exclusive) {
       Break("two believed at once", absl::StrCat(before->node(), " and ", bid->lease->node()));

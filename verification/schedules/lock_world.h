@@ -10,11 +10,13 @@
 #include <set>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
 
 #include "lib/queue/acquire/acquisition.h"
+#include "recipes/cached/local_queue.h"
 #include "testing/memory/simulation.h"
 #include "verification/schedules/election.h"
 #include "verification/schedules/everyday.h"
@@ -23,9 +25,29 @@
 #include "verification/schedules/register.h"
 #include "verification/schedules/shards.h"
 #include "verification/schedules/tenant.h"
+#include "zkrecipes/cached_lock.h"
 #include "zkrecipes/lock.h"
 
 namespace zkrecipes::schedules {
+
+// What a bid is granted: a lease, or a turn under one.
+struct Hold {
+  Hold() = default;
+  explicit Hold(Lease its_lease) : lease(std::move(its_lease)) {}
+  explicit Hold(CachedLease its_turn) : turn(std::move(its_turn)) {}
+
+  bool has_value() const { return lease.has_value() || turn.has_value(); }
+  const Lease& operator*() const { return turn.has_value() ? turn->tenure() : *lease; }
+  const Lease* operator->() const { return &**this; }
+  FencingPass pass() const { return turn.has_value() ? turn->pass() : lease->pass(); }
+  void reset() {
+    lease.reset();
+    turn.reset();
+  }
+
+  std::optional<Lease> lease;
+  std::optional<CachedLease> turn;
+};
 
 // One bid for the lock, by the code that ships, and the lease that it leads to.
 struct Bid {
@@ -40,7 +62,7 @@ struct Bid {
   bool met_others = false;  // a try: other nodes may have been in the queue since it began
   std::stop_source cancel;
   int answers = 0;
-  std::optional<Lease> lease;
+  Hold lease;
   int64_t node = 0;  // its czxid
   base::BootTime granted;
   Lease::State seen = Lease::State::kHeld;  // its lease, by the last CheckLease
@@ -72,6 +94,8 @@ struct Bid {
   }
 };
 
+inline constexpr absl::Duration kKeptIdle = absl::Seconds(3);  // CachedLockOptions::keep_idle_for
+
 struct LockWorldOptions {
   Weather weather = Weather::kCalm;
   int processes = 3;
@@ -83,8 +107,9 @@ struct LockWorldOptions {
   int permits = 0;                                   // of a semaphore; 0: it is none
   int partitions = 0;                                // that the slots share; 0: they want a lock
   bool election = false;                             // leaders instead of locks
-  bool writes = false;                               // holders write to a register
-  bool misbehaves = false;                           // user code does (Misdeed)
+  int keepers = 0;          // so many slots share their process's CachedLock
+  bool writes = false;      // holders write to a register
+  bool misbehaves = false;  // user code does (Misdeed)
   absl::Duration session_timeout = absl::Seconds(4);
   LeaseOptions lease = {};
   testing::memory::ServerTraits servers = {};
@@ -135,6 +160,8 @@ class LockWorld {
   const Everyday* everyday() const { return everyday_.get(); }  // null: another weather
   bool writes() const { return register_ != nullptr; }
   bool misbehaves() const { return options_.misbehaves; }
+  bool keeps() const { return options_.keepers > 0; }
+  bool tires() const { return options_.seed % 2 == 0; }   // of a lock that is long idle
   const Shards* shards() const { return shards_.get(); }  // null: no partitions
   absl::Duration session_timeout() const { return options_.session_timeout; }
   int grants() const { return grants_ + (shards_ != nullptr ? shards_->gained() : 0); }
@@ -148,7 +175,8 @@ class LockWorld {
     zk::SessionId session = 0;                      // its first
     std::optional<Misdeed> misdeed = std::nullopt;  // of its next callback
     bool died = false;
-    std::shared_ptr<Client> client = nullptr;  // for partitions
+    std::shared_ptr<Client> client = nullptr;              // for partitions
+    std::shared_ptr<internal::LocalQueue> kept = nullptr;  // its CachedLock's
   };
 
   static constexpr MoveRow Daily(MoveKind kind, const char* name, const char* story, Who who,
@@ -186,17 +214,20 @@ class LockWorld {
   std::shared_ptr<Bid> NewBid(size_t slot);
   void JoinOrLeave(size_t slot);
   void Start(size_t slot, const std::shared_ptr<Bid>& bid);
+  bool TakesIdle(internal::LocalQueue& kept, size_t slot, const std::shared_ptr<Bid>& bid);
   std::vector<std::shared_ptr<Bid>> Live() const;  // that wait or hold
   bool MeetsOthers(const Bid& bid);
-  void OnAnswer(size_t slot, const std::shared_ptr<Bid>& bid, queue::acquire::Answer answer);
-  void OnGrant(size_t slot, const std::shared_ptr<Bid>& bid, Lease lease);
-  void CheckGrant(const Bid& bid, const Lease& lease, const std::string& who);
+  void OnAnswer(size_t slot, const std::shared_ptr<Bid>& bid, absl::StatusOr<Hold> answer);
+  void OnGrant(size_t slot, const std::shared_ptr<Bid>& bid, Hold lease);
+  void CheckGrant(const Bid& bid, const Hold& lease, const std::string& who);
+  void CheckOrder(const Hold& lease, const std::string& who);
   void CheckDelay(const std::shared_ptr<Bid>& bid, const std::string& who);
   void CheckError(size_t slot, const Bid& bid, const absl::Status& status);
   bool HasNoNumber();
   bool MayNotGoUpOrDown(const Bid& bid, const absl::Status& status);
   void CloseClient(uint32_t client);
   size_t OpenClient();
+  std::shared_ptr<internal::LocalQueue> NewKept(const std::shared_ptr<internal::ClientCore>& core);
 
   // User code that misbehaves (misdeeds.cc).
   AcquireOptions Listening(const std::shared_ptr<internal::ClientCore>& core);
@@ -228,6 +259,7 @@ class LockWorld {
   void CheckWasTold(const Bid& bid);
   void CheckWatches();
   void CheckNodesAreWanted();
+  void LetKeptGo();
   void CheckNothingIsLeft();
   void CloseEverything();
   void CheckCallbacks();
@@ -239,9 +271,10 @@ class LockWorld {
   std::vector<size_t> current_;              // which of them each of `options_.processes` is now
   std::vector<std::shared_ptr<Bid>> slots_;  // null: idle
   std::vector<std::shared_ptr<Bid>> bids_;
-  std::set<int64_t> granted_;
-  std::set<int64_t> admitted_;  // at the last CheckNoPermitIsFree
-  std::shared_ptr<Bid> last_;   // that was granted, in the tree's order
+  std::set<std::pair<int64_t, int64_t>> granted_;  // nodes, and turns
+  FencingPass highest_;                            // believed, where some keep the lock
+  std::set<int64_t> admitted_;                     // at the last CheckNoPermitIsFree
+  std::shared_ptr<Bid> last_;                      // that was granted, in the tree's order
   int grants_ = 0;
   bool troubled_ = false;  // something went wrong
   std::optional<BrokenRule> broken_;

@@ -205,7 +205,7 @@ void LockWorld::CheckWasTold(const Bid& bid) {
 void LockWorld::CheckWatches() {
   if (troubled_ || model().connections_made() > processes_.size()) return;
   for (const auto& [session, path] : model().Watches()) {
-    bool wanted = elects() && election_->Observes(session);
+    bool wanted = (elects() && election_->Observes(session)) || (keeps() && path == kLockPath);
     for (const auto& [czxid, node] : history_.nodes()) {
       wanted |=
           history_.OwnerOf(czxid) == session && (path == node || history_.MayWatch(czxid, path));
@@ -224,15 +224,26 @@ void LockWorld::CheckNodesAreWanted() {
     const auto wanted = [&](const auto& bid) { return bid->core == process.core; };
     const auto& nodes = history_.nodes();
     const auto live = Live();
+    const int kept = keeps() ? 1 : 0;
     if (std::count_if(nodes.begin(), nodes.end(), its) >
-        std::count_if(live.begin(), live.end(), wanted)) {
+        std::count_if(live.begin(), live.end(), wanted) + kept) {
       Break("node left behind", Describe());
     }
   }
 }
 
+// Since nobody has taken it for long; or because another contender has come. He may keep it, too,
+// until the last copy goes.
+void LockWorld::LetKeptGo() {
+  if (tires()) return RunUntil(now() + 2 * kKeptIdle);
+  Begin(slots_.size() - 1, MoveKind::kAcquire);
+  LetEachHaveATurn();
+  for (Process& process : processes_) process.kept.reset();
+}
+
 // Longer than a session can outlive its client.
 void LockWorld::CheckNothingIsLeft() {
+  if (keeps()) LetKeptGo();
   RunUntil(now() + options_.session_timeout * 3 / 2);
   if (elects()) {
     election_->CheckObservers();

@@ -3,6 +3,7 @@
 // The moves of a LockWorld's users, and their answers.
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -14,11 +15,14 @@
 
 namespace zkrecipes::schedules {
 
-using queue::acquire::Answer;
-
 namespace {
 
 constexpr absl::Duration kBrief = absl::Seconds(2);
+
+// The ensemble's history is longer than that of one token.
+auto OrderOf(const FencingPass& pass) {
+  return std::make_tuple(pass.epoch, pass.token.value(), pass.turn);
+}
 
 }  // namespace
 
@@ -29,7 +33,16 @@ size_t LockWorld::OpenClient() {
   core->Start([](const absl::Status&) {});
   processes_.push_back({host, core});
   if (shards_ != nullptr) processes_.back().client = internal::ClientAccess::Wrap(core);
+  if (keeps()) processes_.back().kept = NewKept(core);
   return processes_.size() - 1;
+}
+
+std::shared_ptr<internal::LocalQueue> LockWorld::NewKept(
+    const std::shared_ptr<internal::ClientCore>& core) {
+  const CachedLockOptions options{.max_turns_once_asked = static_cast<int>(options_.seed % 4),
+                                  .keep_idle_for = tires() ? kKeptIdle : absl::InfiniteDuration()};
+  return std::make_shared<internal::LocalQueue>(
+      std::make_shared<const internal::PathQueue>(core, kLockPath, Listening(core)), options);
 }
 
 bool LockWorld::Holds(size_t slot) const {
@@ -118,13 +131,37 @@ void LockWorld::Start(size_t slot, const std::shared_ptr<Bid>& bid) {
   WaitOptions wait;
   if (bid->brief) wait.timeout = kBrief;
   wait.cancel = bid->cancel.get_token();
+  const auto answered = [this, slot, bid](auto answer) {
+    if (!bid->died) OnAnswer(slot, bid, absl::StatusOr<Hold>(std::move(answer)));
+    EndCallback(bid->core);
+  };
+  if (slot < static_cast<size_t>(options_.keepers)) {
+    using Kept = internal::LocalQueue;
+    const auto form = bid->candidacy.try_only ? Kept::Form::kTry : Kept::Form::kAsync;
+    const auto kept = processes_[current_[slot % current_.size()]].kept;
+    if (TakesIdle(*kept, slot, bid)) return;
+    for (const auto& other : Live()) {  // whose answer it may share
+      bid->deleted |= other->deleted && other->waiting() && other->core == bid->core;
+    }
+    queue::call::Async(Kept::Entering(kept, form), wait, answered);
+    return;
+  }
   const auto queue =
       std::make_shared<const internal::PathQueue>(bid->core, kLockPath, Listening(bid->core));
-  queue::call::Async(queue::acquire::Enter(queue, bid->candidacy), wait,
-                     [this, slot, bid](Answer answer) {
-                       if (!bid->died) OnAnswer(slot, bid, std::move(answer));
-                       EndCallback(bid->core);
-                     });
+  queue::call::Async(queue::acquire::Enter(queue, bid->candidacy), wait, answered);
+}
+
+// As a call that blocks begins. A turn that an asynchronous one is granted may be heard of late.
+bool LockWorld::TakesIdle(internal::LocalQueue& kept, size_t slot,
+                          const std::shared_ptr<Bid>& bid) {
+  if (!bid->brief && !bid->candidacy.try_only) return false;
+  std::optional<CachedLease> turn = kept.TakeIdle();
+  if (!turn.has_value()) return false;
+  if (turn->tenure().remaining() == absl::ZeroDuration()) {
+    Break("a turn past the deadline", absl::StrCat("slot ", slot));
+  }
+  OnAnswer(slot, bid, Hold(*std::move(turn)));
+  return true;
 }
 
 std::vector<std::shared_ptr<Bid>> LockWorld::Live() const {
@@ -154,7 +191,8 @@ bool LockWorld::MeetsOthers(const Bid& bid) {
   return false;
 }
 
-void LockWorld::OnAnswer(size_t slot, const std::shared_ptr<Bid>& bid, Answer answer) {
+void LockWorld::OnAnswer(size_t slot, const std::shared_ptr<Bid>& bid,
+                         absl::StatusOr<Hold> answer) {
   Follow();
   if (++bid->answers > 1) Break("answered twice", absl::StrCat("slot ", slot));
   if (answer.ok()) return OnGrant(slot, bid, *std::move(answer));
@@ -167,12 +205,14 @@ void LockWorld::OnAnswer(size_t slot, const std::shared_ptr<Bid>& bid, Answer an
   }
 }
 
-void LockWorld::OnGrant(size_t slot, const std::shared_ptr<Bid>& bid, Lease lease) {
+void LockWorld::OnGrant(size_t slot, const std::shared_ptr<Bid>& bid, Hold lease) {
   ++grants_;
-  bid->node = internal::LeaseMaker::StateOf(lease)->node_czxid();
-  CheckGrant(*bid, lease, absl::StrCat("slot ", slot, " with ", lease.node()));
+  bid->node = internal::LeaseMaker::StateOf(*lease)->node_czxid();
+  const std::string who = absl::StrCat("slot ", slot, " with ", lease->node());
+  CheckGrant(*bid, lease, who);
   Check();  // that no other slot still believes
-  if (delays()) CheckDelay(bid, absl::StrCat("slot ", slot, " with ", lease.node()));
+  if (delays()) CheckDelay(bid, who);
+  if (keeps() && !history_.EndOf(bid->node).has_value()) CheckOrder(lease, who);
   bid->lease = std::move(lease);
   bid->granted = now();
   bid->gave_back = bid->closed;  // before it heard of the grant
@@ -186,17 +226,23 @@ void LockWorld::OnGrant(size_t slot, const std::shared_ptr<Bid>& bid, Lease leas
   bid->from->Release();
 }
 
-void LockWorld::CheckGrant(const Bid& bid, const Lease& lease, const std::string& who) {
+void LockWorld::CheckGrant(const Bid& bid, const Hold& lease, const std::string& who) {
   const Bid* const from = bid.from.get();
   const int64_t followed = from != nullptr ? from->node : 0;
   if (!history_.WasAdmitted(bid.node, followed)) Break("granted though never first", who);
-  if (!granted_.insert(bid.node).second) Break("granted twice", who);
+  if (!granted_.emplace(bid.node, lease.pass().turn).second) Break("granted twice", who);
   const bool downgraded = from != nullptr && bid.candidacy.mode == queue::machine::Mode::kShared;
   const int64_t token = downgraded ? from->lease->token().value() : bid.node;
-  if (lease.token().value() != token) Break("granted a wrong token", who);
+  if (lease->token().value() != token) Break("granted a wrong token", who);
   if (from != nullptr && !history_.WasBornUnder(bid.node, followed)) {
     Break("went on from a lease that had ended", who);
   }
+}
+
+void LockWorld::CheckOrder(const Hold& lease, const std::string& who) {
+  if (lease->remaining() == absl::ZeroDuration()) return;  // it hears late of its grant
+  const FencingPass before = std::exchange(highest_, lease.pass());
+  if (OrderOf(highest_) <= OrderOf(before)) Break("passes out of order", who);
 }
 
 // The delay is measured by the clock of the next holder, which may run a tenth fast. Nothing waits

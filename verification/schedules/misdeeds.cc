@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "verification/schedules/lock_world.h"
+#include "zkrecipes/cached_lock.h"
 #include "zkrecipes/event_listener.h"
 #include "zkrecipes/guarded_write.h"
 #include "zkrecipes/leader_election.h"
@@ -42,6 +43,7 @@ class Listener final : public EventListener {
   void OnSuspect(const Sequencer&) override { called_(); }
   void OnLost(const Sequencer&, LeaseEnd) override { called_(); }
   void OnReleased(const Sequencer&, absl::Duration) override { called_(); }
+  void OnTurns(const Sequencer&, int64_t) override { called_(); }
 
  private:
   const std::function<void()> called_;
@@ -103,6 +105,7 @@ void LockWorld::DestroyAll(const Core& core) {
     }
     std::exchange(bid, nullptr)->Release();
   }
+  if (keeps()) std::ranges::find(processes_, core, &Process::core)->kept = NewKept(core);
   if (elects()) election_->Stop(core);
   if (shards_ != nullptr) shards_->DestroyAll(core);
 }
@@ -134,7 +137,8 @@ int LockWorld::UseAllInAChild() {
     const auto client = internal::ClientAccess::Wrap(process.core);
     const ReadWriteLock lock(client, kLockPath);
     const LeaderElection election(client, kLockPath);
-    open += 6;
+    open += 7;
+    refused(CachedLock(client, kLockPath).TryAcquire().status());
     refused(Semaphore(client, kLockPath, 2).TryAcquire().status());
     lock.AcquireSharedAsync({}, [&](const auto& lease) { refused(lease.status()); });
     refused(lock.AcquireExclusive().status());
@@ -144,9 +148,15 @@ int LockWorld::UseAllInAChild() {
     (void)election.Observe([&open](const auto&) { ++open; });
     for (const auto& bid : bids_) {
       if (bid->core != process.core || !bid->lease.has_value()) continue;
-      Lease& lease = *bid->lease;
-      const bool lost = lease.state() == Lease::State::kLost && lease.ended().stop_requested();
-      if (!lost || lease.remaining() > absl::ZeroDuration()) return kBelieved;
+      const auto& held = bid->lease;
+      const bool lost = held->state() == Lease::State::kLost && held->ended().stop_requested();
+      if (!lost || held->remaining() > absl::ZeroDuration()) return kBelieved;
+      if (auto turn = std::exchange(bid->lease.turn, std::nullopt)) {
+        ++open;
+        refused(std::move(*turn).Release());
+        continue;
+      }
+      Lease& lease = *bid->lease.lease;
       open += 5;
       lease.VerifyAsync({}, refused);
       refused(lock.Upgrade(lease).status());
@@ -156,6 +166,7 @@ int LockWorld::UseAllInAChild() {
       bid->lease.reset();
     }
   }
+  for (Process& process : processes_) process.kept.reset();
   if (elects()) election_->StopObserving();
   if (shards_ != nullptr && !shards_->IsInertInAChild()) return kNotRefused;
   return open != 0 ? kNotRefused : to_do() != before ? kSent : kRight;

@@ -53,6 +53,17 @@ void BeShared(LockWorldOptions& options, int more) {
   options.next_sequence = 0;
 }
 
+// The slots of a process share a lock that may stay there, perhaps beside an ordinary bid.
+void BeKept(LockWorldOptions& options, int more) {
+  options.keepers = 2 * options.processes;
+  options.lease.wait_for_proof = true;
+  options.slots = options.keepers + more;
+  options.modes.clear();
+  options.permits = 0;
+  options.lock_delay = absl::ZeroDuration();
+  options.election = false;
+}
+
 }  // namespace
 
 LockWorldOptions OptionsFor(uint64_t seed, Weather weather, const LeaseOptions& lease) {
@@ -93,7 +104,11 @@ LockWorldOptions OptionsFor(uint64_t seed, Weather weather, const LeaseOptions& 
   if (seed / kWeatherNames.size() % 2 == 1) options.lease.pace = LeaseOptions::Pace::kSparse;
   options.lease.wait_for_proof = seed / kWeatherNames.size() / 2 % 2 == 1;
   if (weather == Weather::kEveryday) BeEveryday(options, below(3));
-  if (below(8) == 0) BeShared(options, below(4));
+  if (below(8) == 0) {
+    BeShared(options, below(4));
+  } else if (below(8) == 0) {
+    BeKept(options, below(2));
+  }
   return options;
 }
 
