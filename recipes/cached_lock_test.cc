@@ -352,25 +352,70 @@ TEST_F(CachedLockTest, AnExecutorThatRunsAtOnceDoesNotRunACallbackInsideTheCall)
   EXPECT_NE(there, here);
 }
 
-// What is told when all else has gone.
+// Has heard, when it goes, of so many turns.
+class TurnsHeard : public EventListener {
+ public:
+  explicit TurnsHeard(std::atomic<int64_t>& at_its_end) : at_its_end_(at_its_end) {}
+  ~TurnsHeard() override { at_its_end_ = turns_; }
+  EventListener* AtOnce(const std::string&) override { return this; }
+  void OnTurns(const Sequencer&, int64_t more) override { turns_ += more; }
+
+ private:
+  std::atomic<int64_t>& at_its_end_;
+  int64_t turns_ = 0;
+};
+
+// The user lets all go as the lease ends, on the reactor: what is told of it is yet to come.
 TEST_F(CachedLockTest, AListenerOutlivesTheLockUntilItHasHeardOfAllTurns) {
-  struct AtOnceListener : EventListener {
-    explicit AtOnceListener(std::atomic<int64_t>& all) : turns(all) {}
-    EventListener* AtOnce(const std::string&) override { return this; }
-    void OnTurns(const Sequencer&, int64_t more) override { turns += more; }
-    std::atomic<int64_t>& turns;
-  };
-  std::atomic<int64_t> turns = 0;
+  const auto client = *ensemble_.Connect({.executor = InlineExecutor()});
+  std::atomic<int64_t> turns = -1;
+  auto lock = std::make_optional<CachedLock>(
+      client, kLedger,
+      CachedLockOptions{.acquire = {.listener = std::make_shared<TurnsHeard>(turns)}});
+  MakeStay(*lock);
+  for (int i = 0; i < 5; ++i) const CachedLease lease = Hold(*lock);
+  std::optional<CachedLease> turn = Hold(*lock);
+  const std::stop_callback over(turn->tenure().ended(), [&] {
+    turn.reset();
+    lock.reset();
+  });
+  ensemble_.Expire(*client);
+  ensemble_.Advance(absl::Seconds(1));
+  EXPECT_FALSE(lock.has_value());
+  EXPECT_EQ(turns, 6);
+}
+
+TEST_F(CachedLockTest, AListenerHearsOfAllTurnsAsTheLastCopyGoes) {
+  std::atomic<int64_t> turns = -1;
   {
     const CachedLock lock(client_, kLedger,
-                          {.acquire = {.listener = std::make_shared<AtOnceListener>(turns)}});
+                          {.acquire = {.listener = std::make_shared<TurnsHeard>(turns)}});
     MakeStay(lock);
     for (int i = 0; i < 5; ++i) const CachedLease lease = Hold(lock);
-    ensemble_.Expire(*client_);
-    ensemble_.Advance(absl::Seconds(1));
   }
   ensemble_.RunUntilIdle();
   EXPECT_EQ(turns, 5);
+}
+
+TEST_F(CachedLockTest, AContenderThatCameWhileTheConnectionWasLostIsServedOnceItIsBack) {
+  MakeStay(lock_);
+  ensemble_.Disconnect(*client_);
+  std::optional<absl::StatusOr<Lease>> got;
+  others_.AcquireAsync({}, [&](absl::StatusOr<Lease> lease) { got = std::move(lease); });
+  ensemble_.RunUntilIdle();
+  EXPECT_TRUE(lock_.TryAcquire().ok());
+  EXPECT_FALSE(got.has_value());
+  ensemble_.Reconnect(*client_);
+  ensemble_.Advance(absl::Seconds(1));
+  ASSERT_TRUE(got.has_value() && got->ok());
+  EXPECT_TRUE((*got)->believed());
+}
+
+TEST_F(CachedLockTest, WithALockDelayItNeedNotWaitForProof) {
+  const CachedLock lock(client_, kLedger,
+                        {.acquire = {.wait_for_proof = false, .lock_delay = absl::Seconds(30)}});
+  MakeStay(lock);
+  EXPECT_TRUE(lock.Acquire().ok());
 }
 
 TEST_F(CachedLockTest, AContenderThatComesAndGoesAtOnceIsHeardOfToo) {

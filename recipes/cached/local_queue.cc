@@ -62,7 +62,7 @@ LocalQueue::LocalQueue(queue::acquire::Queue queue, const CachedLockOptions& opt
     : queue_(std::move(queue)),
       rule_(CheckOptions(*queue_, options)),
       keep_idle_for_(options.keep_idle_for),
-      listeners_(std::make_shared<const queue::acquire::Listeners>(*queue_)),
+      listeners_(std::make_shared<const queue::acquire::Listeners>(queue_)),
       machine_({options.max_turns_once_asked, options.max_time_once_asked}) {}
 
 // Whoever waits for it keeps it, so there is at most a node.

@@ -140,9 +140,8 @@ LocalQueue::Deed LocalQueue::TellTurns() {
   const int64_t more = machine_.turn() - std::max<int64_t>(1, told_);
   if (listeners_->empty() || more <= 0) return [] {};
   told_ = machine_.turn();
-  // The queue's options own the listeners.
-  return [queue = queue_, listeners = listeners_, lease = tenure_->lease.sequencer(), more] {
-    queue->core->Post([queue, listeners, lease, more](session::Session*) {
+  return [core = queue_->core, listeners = listeners_, lease = tenure_->lease.sequencer(), more] {
+    core->Post([listeners, lease, more](session::Session*) {
       listeners->Tell([lease, more](EventListener& to) { to.OnTurns(lease, more); });
     });
   };

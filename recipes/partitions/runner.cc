@@ -43,7 +43,7 @@ PartitionRunner::PartitionRunner(std::shared_ptr<const PartitionsCore> of, Parti
           core_->executor(), [](absl::AnyInvocable<void()> call) { call(); })),
       place_(*this),
       locks_(*this),
-      teller_(of_->path, PathQueue(core_, of_->lock(0), of_->options.acquire)) {}
+      teller_(of_->path, std::make_shared<PathQueue>(core_, of_->lock(0), of_->options.acquire)) {}
 
 queue::acquire::TurnPauses PartitionRunner::pauses() const {
   return queue::acquire::TurnPauses(

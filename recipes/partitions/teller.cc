@@ -6,8 +6,8 @@
 
 namespace zkrecipes::internal {
 
-PartitionTeller::PartitionTeller(std::string path, PathQueue lock)
-    : path_(std::move(path)), lock_(std::move(lock)), listeners_(lock_) {}
+PartitionTeller::PartitionTeller(std::string path, std::shared_ptr<const PathQueue> lock)
+    : path_(std::move(path)), listeners_(std::move(lock)) {}
 
 void PartitionTeller::Tell(const PartitionsReport& now) {
   if (listeners_.empty() || now == told_) return;

@@ -3,6 +3,7 @@
 #ifndef ZKRECIPES_RECIPES_PARTITIONS_TELLER_H_
 #define ZKRECIPES_RECIPES_PARTITIONS_TELLER_H_
 
+#include <memory>
 #include <string>
 
 #include "lib/queue/acquire/listeners.h"
@@ -15,14 +16,13 @@ namespace zkrecipes::internal {
 class PartitionTeller {
  public:
   // `path`: of all. `lock`: the queue of one of them, whose listeners are told.
-  PartitionTeller(std::string path, PathQueue lock);
+  PartitionTeller(std::string path, std::shared_ptr<const PathQueue> lock);
 
   bool has_listeners() const { return !listeners_.empty(); }
   void Tell(const PartitionsReport& now);
 
  private:
   const std::string path_;
-  const PathQueue lock_;
   const queue::acquire::Listeners listeners_;
   PartitionsReport told_;
 };

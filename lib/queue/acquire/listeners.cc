@@ -2,6 +2,8 @@
 
 #include "lib/queue/acquire/listeners.h"
 
+#include <utility>
+
 namespace zkrecipes::queue::acquire {
 
 std::shared_ptr<session::Subscriber<Notice>> LaterOf(const internal::PathQueue& queue) {
@@ -12,11 +14,11 @@ std::shared_ptr<session::Subscriber<Notice>> LaterOf(const internal::PathQueue& 
       });
 }
 
-Listeners::Listeners(const internal::PathQueue& queue)
-    : any_(queue.has_listeners()), at_once_(queue.at_once), later_(LaterOf(queue)) {}
+Listeners::Listeners(std::shared_ptr<const internal::PathQueue> queue)
+    : queue_(std::move(queue)), later_(LaterOf(*queue_)) {}
 
 void Listeners::Tell(const Notice& notice) const {
-  for (EventListener* const listener : at_once_) {
+  for (EventListener* const listener : queue_->at_once) {
     if (listener != nullptr) notice(*listener);
   }
   if (later_ != nullptr) later_->Tell(notice);

@@ -3,7 +3,6 @@
 #ifndef ZKRECIPES_LIB_QUEUE_ACQUIRE_LISTENERS_H_
 #define ZKRECIPES_LIB_QUEUE_ACQUIRE_LISTENERS_H_
 
-#include <array>
 #include <functional>
 #include <memory>
 
@@ -21,15 +20,14 @@ std::shared_ptr<session::Subscriber<Notice>> LaterOf(const internal::PathQueue& 
 // A recipe's listeners, for what is no event of one acquire.
 class Listeners {
  public:
-  explicit Listeners(const internal::PathQueue& queue);
+  explicit Listeners(std::shared_ptr<const internal::PathQueue> queue);
 
-  bool empty() const { return !any_; }
+  bool empty() const { return !queue_->has_listeners(); }
   // In order: those that are called at once, here; the others on the executor. On the reactor.
   void Tell(const Notice& notice) const;
 
  private:
-  const bool any_;
-  const std::array<EventListener*, 2> at_once_;               // the queue's options own them
+  const std::shared_ptr<const internal::PathQueue> queue_;    // whose options own the listeners
   const std::shared_ptr<session::Subscriber<Notice>> later_;  // null: all are called at once
 };
 
