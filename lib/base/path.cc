@@ -12,30 +12,10 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 
+#include "lib/base/utf8.h"
+
 namespace zkrecipes::base {
 namespace {
-
-// Takes one character off the front; nullopt if it is not well-formed UTF-8 (overlong forms and
-// lone surrogates are not).
-std::optional<uint32_t> TakeCharacter(absl::string_view& text) {
-  constexpr uint32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
-  const auto byte = [&text](size_t i) { return static_cast<uint8_t>(text[i]); };
-  const uint8_t lead = byte(0);
-  const size_t length = lead < 0x80             ? 1
-                        : (lead & 0xe0) == 0xc0 ? 2
-                        : (lead & 0xf0) == 0xe0 ? 3
-                        : (lead & 0xf8) == 0xf0 ? 4
-                                                : 0;
-  if (length == 0 || text.size() < length) return std::nullopt;
-  uint32_t c = length == 1 ? lead : lead & (0x7fu >> length);
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return std::nullopt;
-    c = (c << 6) | (byte(i) & 0x3fu);
-  }
-  if (c < kSmallest[length] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff)) return std::nullopt;
-  text.remove_prefix(length);
-  return c;
-}
 
 // The server works on UTF-16 and refuses surrogates, so it refuses everything above U+FFFF, too.
 bool ServerRefuses(uint32_t c) {
@@ -87,6 +67,26 @@ std::string Escaped(absl::string_view text) {
 bool ContinuesCharacter(char byte) { return (static_cast<uint8_t>(byte) & 0xc0) == 0x80; }
 
 }  // namespace
+
+std::optional<uint32_t> TakeCharacter(absl::string_view& text) {
+  constexpr uint32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
+  const auto byte = [&text](size_t i) { return static_cast<uint8_t>(text[i]); };
+  const uint8_t lead = byte(0);
+  const size_t length = lead < 0x80             ? 1
+                        : (lead & 0xe0) == 0xc0 ? 2
+                        : (lead & 0xf0) == 0xe0 ? 3
+                        : (lead & 0xf8) == 0xf0 ? 4
+                                                : 0;
+  if (length == 0 || text.size() < length) return std::nullopt;
+  uint32_t c = length == 1 ? lead : lead & (0x7fu >> length);
+  for (size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return std::nullopt;
+    c = (c << 6) | (byte(i) & 0x3fu);
+  }
+  if (c < kSmallest[length] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff)) return std::nullopt;
+  text.remove_prefix(length);
+  return c;
+}
 
 bool IsUtf8(absl::string_view text) {
   while (!text.empty()) {

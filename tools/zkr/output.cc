@@ -12,6 +12,7 @@
 #include "absl/strings/strip.h"
 #include "nlohmann/json.hpp"
 
+#include "lib/base/utf8.h"
 #include "lib/queue/machine/node_name.h"
 
 namespace zkrecipes::zkr {
@@ -36,36 +37,16 @@ const char* StateText(const ContenderInfo& c) {
   return c.holds ? "held" : "waiting";
 }
 
-// Characters that have no width, or turn the direction of writing: two names that differ would look
-// the same.
-bool IsHidden(char32_t c) {
-  constexpr std::pair<char32_t, char32_t> kHidden[] = {
-      {0xad, 0xad},     {0x34f, 0x34f},   {0x61c, 0x61c},   {0x115f, 0x1160}, {0x17b4, 0x17b5},
-      {0x180b, 0x180f}, {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f}, {0x3164, 0x3164},
-      {0xfe00, 0xfe0f}, {0xfeff, 0xfeff}, {0xffa0, 0xffa0}, {0xfff0, 0xfffb}, {0xe0000, 0xe0fff}};
+// Whether a character has an effect of its own: a control character, or one that has no width or
+// turns the direction of writing, by which two names that differ would look the same.
+bool IsHidden(std::uint32_t c) {
+  constexpr std::pair<std::uint32_t, std::uint32_t> kHidden[] = {
+      {0x0, 0x1f},      {0x7f, 0x9f},      {0xad, 0xad},     {0x34f, 0x34f},   {0x61c, 0x61c},
+      {0x115f, 0x1160}, {0x17b4, 0x17b5},  {0x180b, 0x180f}, {0x200b, 0x200f}, {0x2028, 0x202e},
+      {0x2060, 0x206f}, {0x3164, 0x3164},  {0xfe00, 0xfe0f}, {0xfeff, 0xfeff}, {0xffa0, 0xffa0},
+      {0xfff0, 0xfffb}, {0xe0000, 0xe0fff}};
   return std::ranges::any_of(
       kHidden, [c](const auto& range) { return range.first <= c && c <= range.second; });
-}
-
-// The length of the UTF-8 character that `text` begins with; 0: none that can be shown.
-std::size_t ShownLength(absl::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  // ASCII first: nearly all that is shown is that.
-  const unsigned char first = byte(0);
-  if (first < 0x80) return first >= 0x20 && first != 0x7f ? 1 : 0;
-  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  // Too long a form, a surrogate, more than U+10FFFF, a control character from U+0080 on.
-  const bool wrong = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) >= 0xa0) ||
-                     (first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) >= 0x90) ||
-                     (first == 0xc2 && byte(1) < 0xa0);
-  if (wrong) return 0;
-  char32_t c = first & (0xff >> (length + 1));
-  for (std::size_t i = 1; i < length; ++i) c = c << 6 | (byte(i) & 0x3f);
-  return IsHidden(c) ? 0 : length;
 }
 
 // In UTF-8 characters, which is close enough to columns for the names of hosts and owners.
@@ -115,16 +96,19 @@ std::string Paragraph(const std::string& label, const std::string& text) {
 std::string Printable(absl::string_view text, std::size_t widest) {
   std::string shown;
   for (std::size_t width = 0; !text.empty();) {
-    const std::size_t length = ShownLength(text);
-    width += length == 0 ? 4 : 1;
+    absl::string_view rest = text;
+    const auto c = base::TakeCharacter(rest);
+    const bool as_it_is = c && !IsHidden(*c);
+    width += as_it_is ? 1 : 4;
     // Cut at a character's border, and before what would not fit.
     if (width > widest) return shown + "...";
-    if (length == 0) {
-      absl::StrAppendFormat(&shown, "\\x%02x", static_cast<unsigned char>(text[0]));
+    if (as_it_is) {
+      absl::StrAppend(&shown, text.substr(0, text.size() - rest.size()));
+      text = rest;
     } else {
-      absl::StrAppend(&shown, text.substr(0, length));
+      absl::StrAppendFormat(&shown, "\\x%02x", static_cast<unsigned char>(text[0]));
+      text.remove_prefix(1);
     }
-    text.remove_prefix(std::max<std::size_t>(length, 1));
   }
   return shown;
 }
