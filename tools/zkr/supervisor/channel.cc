@@ -15,6 +15,7 @@ namespace {
 
 struct Header {
   MessageKind kind;
+  std::int32_t second;
   std::int64_t value;
   std::int64_t sent_ns;
 };
@@ -58,7 +59,7 @@ bool Channel::TrySend(const Message& message) const { return SendWithFlags(messa
 bool Channel::SendWithFlags(const Message& message, int flags) const {
   // CLOCK_BOOTTIME is one clock for all processes of the machine, so the receiver can compare.
   const auto now = base::BootNow().since_boot();
-  Header header{message.kind, message.value, absl::ToInt64Nanoseconds(now)};
+  Header header{message.kind, message.second, message.value, absl::ToInt64Nanoseconds(now)};
   iovec parts[2] = {{&header, sizeof(header)},
                     {const_cast<char*>(message.text.data()), message.text.size()}};
   msghdr packet{};
@@ -96,6 +97,7 @@ std::optional<Message> Channel::Receive() const {
   text.resize(static_cast<std::size_t>(got) - sizeof(header));
   Message message{header.kind, header.value, std::move(text)};
   message.passed = TakeAttached(packet);
+  message.second = header.second;
   message.sent = base::BootTime::SinceBoot(absl::Nanoseconds(header.sent_ns));
   return message;
 }

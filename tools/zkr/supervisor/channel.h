@@ -21,7 +21,7 @@ enum class MessageKind : std::int32_t {
   kAlive,  // value: CLOCK_BOOTTIME in ns; CMD may live until then without another kAlive
   kKill,   // end CMD's whole tree now
   // zkr to the runner
-  kSignal,  // value: a SentSignal, for CMD's process group
+  kSignal,  // value: a signal, for CMD's process group; second: its sender
   kPassOn,  // likewise, of a signal that zkr was sent: unless it reached CMD, too (Relay)
   kResume,  // value: 1 if CMD gets the terminal back; then SIGCONT to its process group
   // CMD's process to zkr, before the exec
@@ -30,24 +30,12 @@ enum class MessageKind : std::int32_t {
   kStarted,     // the exec succeeded. value: the runner's pid
   kExecFailed,  // value: errno
   kStopped,     // value: the signal that stopped CMD
-  kEnded,       // value: an EndOfCommand. text: a byte for each kPassOn that CMD was not sent
+  kEnded,       // value: CMD's status in the form of waitpid; second: how many a kPassOn the runner
+                // had read by then. text: a byte for each kPassOn that CMD was not sent
   // the guard to zkr
   kDeadlinePassed,  // no kAlive came in time: the tree is being killed
   kRunnerFailed,    // value: errno of the fork that failed
   kTreeEnded,       // nothing of the tree is left, and CMD may be run again (Command::again)
-};
-
-// CMD's status in the form of waitpid, and how many a kPassOn the runner had read by then.
-struct EndOfCommand {
-  int status = 0;
-  int heard = 0;
-
-  static EndOfCommand Unpacked(std::int64_t value) {
-    return {static_cast<int>(value & 0xffffffff), static_cast<int>(value >> 32)};
-  }
-  std::int64_t Packed() const {
-    return std::int64_t{heard} << 32 | static_cast<std::uint32_t>(status);
-  }
 };
 
 struct Message {
@@ -55,6 +43,7 @@ struct Message {
   std::int64_t value = 0;
   std::string text = {};
   base::UniqueFd passed = {};  // the receiver gets a copy
+  std::int32_t second = 0;     // of a kind that has two values
 
   base::BootTime sent = {};  // when the sender sent it; filled in by Receive
 };

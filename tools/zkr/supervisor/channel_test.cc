@@ -12,13 +12,14 @@ namespace {
 TEST(Channel, DeliversWholeMessagesInOrder) {
   auto [here, there] = Channel::Pair();
   const std::string text = std::string("A=1") + '\0' + "B=2" + '\0';
-  ASSERT_TRUE(here.Send({MessageKind::kStart, 1, text}));
+  ASSERT_TRUE(here.Send({MessageKind::kStart, 1, text, {}, /*second=*/4194304}));
   ASSERT_TRUE(here.Send({MessageKind::kAlive, 1'234'567'890'123}));
 
   const auto start = there.Receive();
   ASSERT_TRUE(start.has_value());
   EXPECT_EQ(start->kind, MessageKind::kStart);
   EXPECT_EQ(start->value, 1);
+  EXPECT_EQ(start->second, 4194304);
   EXPECT_EQ(start->text, text);
   const auto alive = there.Receive();
   ASSERT_TRUE(alive.has_value());

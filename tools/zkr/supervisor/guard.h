@@ -5,14 +5,8 @@
 
 #include <sys/types.h>
 
-#include <utility>
-
-#include "lib/base/boot_time.h"
-#include "lib/base/unique_fd.h"
 #include "tools/zkr/supervisor/channel.h"
-#include "tools/zkr/supervisor/command.h"
-#include "tools/zkr/supervisor/process.h"
-#include "tools/zkr/supervisor/signals.h"
+#include "tools/zkr/supervisor/runner.h"
 
 namespace zkrecipes::zkr::supervisor {
 
@@ -45,42 +39,14 @@ namespace zkrecipes::zkr::supervisor {
 //   not.
 // The limits of all: guard and zkr stopped at once (SIGSTOP) guard nothing, and what CMD asks a
 // daemon of the machine to start (systemd-run, at, docker) is not part of its tree.
-class Guard {
- public:
-  struct Setup {
-    const Command* command = nullptr;
-    const BlockedSignals* signals = nullptr;
-    const Terminal* terminal = nullptr;
-    const Cgroup* cgroup = nullptr;
-    Channel to_zkr;
-    pid_t zkr_group = 0;
-  };
-
-  // Guards to the end in this process and leaves the process. REQUIRES: just forked, one thread.
-  [[noreturn]] static void Main(Setup setup);
-
- private:
-  explicit Guard(Setup setup) : setup_(std::move(setup)) {}
-
-  void Loop();
-  bool HandleMessage();  // false: time to end the tree
-  bool StartRunner(Message start);
-  bool ForkRunner(const Message& start, Channel& runner_to_zkr);
-  void SetDeadline(std::int64_t boot_ns);
-  bool DeadlinePassed() const;
-  bool RunnerIsGone();
-  void TakeSignals();
-  void EndTree();
-  bool WaitsForAnotherStart();
-
-  Setup setup_;
-  bool zkr_is_gone_ = false;
-  pid_t runner_ = 0;         // 0: nothing runs
-  base::UniqueFd deadline_;  // timerfd
-  base::UniqueFd signals_;   // signalfd: SIGCHLD, and AskingSignals, which do nothing to the guard
-  // Tells the runner which of these came (Relay), and by its end that the guard is gone.
-  base::UniqueFd runner_guarded_;
+struct GuardSetup {
+  Inherited of_zkr;
+  Channel to_zkr;
+  pid_t zkr_group = 0;
 };
+
+// Guards to the end in this process and leaves the process. REQUIRES: just forked, one thread.
+[[noreturn]] void BeGuard(GuardSetup setup);
 
 }  // namespace zkrecipes::zkr::supervisor
 

@@ -28,7 +28,7 @@ class GuardTest : public ::testing::Test {
       const BlockedSignals signals;
       const Terminal terminal;
       const Cgroup none;
-      Guard::Main({&command, &signals, &terminal, &none, std::move(guards), getpgrp()});
+      BeGuard({{command, signals, terminal, none}, std::move(guards), getpgrp()});
     }
     channel_ = std::move(ours);
   }
@@ -55,7 +55,7 @@ class GuardTest : public ::testing::Test {
     Message ended;
     while (auto message = runner.Receive()) ended = *std::move(message);
     EXPECT_EQ(ended.kind, MessageKind::kEnded);
-    EXPECT_EQ(WEXITSTATUS(EndOfCommand::Unpacked(ended.value).status), 5);
+    EXPECT_EQ(WEXITSTATUS(ended.value), 5);
     const auto word = channel_.Receive();
     ASSERT_TRUE(word.has_value());
     EXPECT_EQ(word->kind, MessageKind::kTreeEnded);

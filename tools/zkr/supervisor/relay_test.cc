@@ -97,11 +97,5 @@ TEST_F(RelayTest, TakesASenderOfAnotherNamespaceForAny) {
   EXPECT_THAT(DueAfter(Relay::kTogether), IsEmpty());
 }
 
-TEST(SentSignal, IsTheSameAfterPacking) {
-  const SentSignal unpacked = SentSignal::Unpacked(SentSignal{64, 4194304}.Packed());
-  EXPECT_EQ(unpacked.number, 64);
-  EXPECT_EQ(unpacked.sender, 4194304);
-}
-
 }  // namespace
 }  // namespace zkrecipes::zkr::supervisor

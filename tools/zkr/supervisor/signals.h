@@ -7,7 +7,6 @@
 #include <sys/types.h>
 #include <termios.h>
 
-#include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <vector>
@@ -57,12 +56,6 @@ base::UniqueFd OpenSignalFd(const sigset_t& signals);
 struct SentSignal {
   int number = 0;
   pid_t sender = 0;
-
-  // For a Message.
-  static SentSignal Unpacked(std::int64_t value) {
-    return {static_cast<int>(value & 0xff), static_cast<pid_t>(value >> 8)};
-  }
-  std::int64_t Packed() const { return std::int64_t{sender} << 8 | number; }
 };
 
 // The next pending signal of a signalfd, 0 if there is none.

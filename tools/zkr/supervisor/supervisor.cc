@@ -57,8 +57,9 @@ absl::StatusOr<std::unique_ptr<Supervisor>> Supervisor::Prepare(Command command)
   }
   if (forked == 0) {
     guard.one.Close();
-    Guard::Main({&self.command_, &self.signals_, &self.terminal_, &self.cgroup_,
-                 std::move(guard.other), own_group});
+    BeGuard({{self.command_, self.signals_, self.terminal_, self.cgroup_},
+             std::move(guard.other),
+             own_group});
   }
   self.guard_pid_ = forked;
   // The guard does this too; either may be first. In zkr's group it would look like part of a

@@ -108,9 +108,7 @@ class Supervisor {
   void OnStopped(int signal);
   void OnEnded(const Message& ended, const LossWatch& loss);
   void OnNotRun(int error);
-  void SendSignal(int signal) {
-    runner_.TrySend({MessageKind::kSignal, SentSignal{signal}.Packed()});
-  }
+  void SendSignal(int signal) { runner_.TrySend({MessageKind::kSignal, signal}); }
   void Resume(bool foreground);
   bool MayHaveTerminal() const;
   bool TakeTerminalBack();

@@ -55,7 +55,7 @@ void Supervisor::HandleSignals() {
       now_.forwarded.insert(signal);
       const MessageKind how = AsksToEnd(signal) ? MessageKind::kPassOn : MessageKind::kSignal;
       // A runner that is gone already has not read it: its kEnded, which comes next, says so.
-      runner_.TrySend({how, sent.Packed()});
+      runner_.TrySend({.kind = how, .value = signal, .second = sent.sender});
       if (how == MessageKind::kPassOn) now_.passed_on.push_back(signal);
     }
     if (signal == SIGTERM || signal == SIGINT || signal == SIGQUIT) {
@@ -101,7 +101,7 @@ void Supervisor::OnStopped(int signal) {
 }
 
 void Supervisor::OnEnded(const Message& ended, const LossWatch& loss) {
-  const auto [status, heard] = EndOfCommand::Unpacked(ended.value);
+  const int status = static_cast<int>(ended.value);
   const bool killed = WIFSIGNALED(status);
   now_.outcome.end = killed ? Outcome::End::kKilled : Outcome::End::kExited;
   now_.outcome.code = killed ? WTERMSIG(status) : WEXITSTATUS(status);
@@ -120,7 +120,7 @@ void Supervisor::OnEnded(const Message& ended, const LossWatch& loss) {
   }
   // Signals that came too late for CMD are for zkr.
   for (const char kept : ended.text) OnSignalAfterEnd(kept);
-  for (; heard < std::ssize(now_.passed_on); now_.passed_on.pop_back())
+  for (; ended.second < std::ssize(now_.passed_on); now_.passed_on.pop_back())
     OnSignalAfterEnd(now_.passed_on.back());
   // Before zkr writes or ends: a process in the background is stopped when it uses the terminal.
   now_.outcome.had_terminal = TakeTerminalBack();
