@@ -231,6 +231,10 @@ void LockWorld::CheckGrant(const Bid& bid, const Hold& lease, const std::string&
   const int64_t followed = from != nullptr ? from->node : 0;
   if (!history_.WasAdmitted(bid.node, followed)) Break("granted though never first", who);
   if (!granted_.emplace(bid.node, lease.pass().turn).second) Break("granted twice", who);
+  for (const auto& other : slots_) {
+    const bool holds = other != nullptr && other.get() != &bid && other->lease.has_value();
+    if (holds && other->node == bid.node) Break("granted beside another turn", who);
+  }
   const bool downgraded = from != nullptr && bid.candidacy.mode == queue::machine::Mode::kShared;
   const int64_t token = downgraded ? from->lease->token().value() : bid.node;
   if (lease->token().value() != token) Break("granted a wrong token", who);
