@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <poll.h>
-
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -13,9 +11,9 @@
 #include "tools/zkr/commands/client.h"
 #include "tools/zkr/commands/commands.h"
 #include "tools/zkr/commands/holding.h"
+#include "tools/zkr/commands/narrator.h"
 #include "tools/zkr/commands/rest.h"
 #include "tools/zkr/result.h"
-#include "tools/zkr/supervisor/interruption.h"
 #include "tools/zkr/supervisor/supervisor.h"
 #include "zkrecipes/leader_election.h"
 
@@ -64,10 +62,8 @@ class Election {
   }
 
   absl::Status Campaign(const std::stop_token& cancel) {
-    const supervisor::LossWatch cancelled(cancel);
-    pollfd until_cancelled{cancelled.fd(), POLLIN, 0};
     // The rest is spent outside the queue, where it holds up nobody, and ends with a signal.
-    poll(&until_cancelled, 1, static_cast<int>(absl::ToInt64Milliseconds(rest_)));
+    (void)SleepFor(rest_, cancel);
     // One session serves all terms, until it expires and the client begins another by itself.
     if (holding_.client == nullptr) {
       if (absl::Status joined = Join(global_, cancel, holding_); !joined.ok()) return joined;

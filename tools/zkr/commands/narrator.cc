@@ -6,7 +6,6 @@
 #include <condition_variable>
 #include <cstddef>
 #include <mutex>
-#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -18,7 +17,13 @@
 namespace zkrecipes::zkr::commands {
 namespace {
 
-// False if `stop` came before.
+absl::Duration PatienceOf(const GlobalFlags& flags) {
+  if (flags.quiet) return absl::InfiniteDuration();
+  return flags.verbose ? absl::ZeroDuration() : absl::Seconds(1);
+}
+
+}  // namespace
+
 bool SleepFor(absl::Duration time, const std::stop_token& stop) {
   std::mutex mutex;
   std::condition_variable_any never;
@@ -26,13 +31,6 @@ bool SleepFor(absl::Duration time, const std::stop_token& stop) {
   never.wait_for(lock, stop, absl::ToChronoNanoseconds(time), [] { return false; });
   return !stop.stop_requested();
 }
-
-absl::Duration PatienceOf(const GlobalFlags& flags) {
-  if (flags.quiet) return absl::InfiniteDuration();
-  return flags.verbose ? absl::ZeroDuration() : absl::Seconds(1);
-}
-
-}  // namespace
 
 Late::Late(const GlobalFlags& flags, std::function<void(std::stop_token)> tell)
     : Late(PatienceOf(flags), std::move(tell)) {}
@@ -59,26 +57,22 @@ void OutageNotice::On(ClientState state) {
   // Waits until a message that is being written is written, so "connected again" comes after it.
   late_.reset();
   if (state == ClientState::kConnected) {
-    base::MutexLock lock(mutex_);
-    if (std::exchange(told_, false)) Tell(false);
+    Tell(false);
   } else if (state == ClientState::kSuspended) {
     const bool only_notified = flags_.quiet && notify_;
     late_.emplace(only_notified ? absl::Seconds(1) : PatienceOf(flags_),
                   [this](const std::stop_token& stop) {
-                    TellOfLoss();
+                    Tell(true);
                     if (!flags_.quiet) TellOfRefusal(stop);
                   });
   }
 }
 
 void OutageNotice::Tell(bool outage) {
+  base::MutexLock lock(mutex_);
+  if (std::exchange(told_, outage) == outage) return;
   if (!flags_.quiet) Complain(outage ? "connection lost" : "connected again");
   if (notify_) notify_(outage);
-}
-
-void OutageNotice::TellOfLoss() {
-  base::MutexLock lock(mutex_);
-  if (!std::exchange(told_, true)) Tell(true);
 }
 
 // Servers that have lost their data: more than an outage, and an operator has to act. Once, and not

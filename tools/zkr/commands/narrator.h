@@ -21,6 +21,9 @@
 
 namespace zkrecipes::zkr::commands {
 
+// False if `stop` came before.
+bool SleepFor(absl::Duration time, const std::stop_token& stop);
+
 // Tells people on stderr why nothing happens: a wait or an outage that lasts for over a second is
 // told once; with --quiet it is not, with --verbose at once. A narrator that gets no thread is
 // silent.
@@ -44,15 +47,14 @@ class OutageNotice {
 
  private:
   void On(ClientState state);
-  void Tell(bool outage) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void TellOfLoss();
+  void Tell(bool outage);
   void TellOfRefusal(const std::stop_token& stop);
 
   const GlobalFlags& flags_;
   const std::function<void(bool)> notify_;
   const std::shared_ptr<internal::ClientCore> core_;
   base::Mutex mutex_;
-  bool told_ ABSL_GUARDED_BY(mutex_) = false;
+  bool told_ ABSL_GUARDED_BY(mutex_) = false;  // of an outage, and not yet of its end
   std::optional<Late> late_;  // of an outage that is under way; the subscription's callbacks only
   Subscription states_;       // last: its callbacks use the others
 };
