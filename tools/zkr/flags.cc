@@ -7,13 +7,10 @@
 
 #include <climits>
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 
 #include "lib/zk/seam/path.h"
 #include "tools/zkr/commands/client.h"
@@ -199,17 +196,11 @@ void AddCommandFlags(CLI::App& command, commands::CommandFlags& flags,
   AddNumber(command, "--status-fd", flags.status_fd, 0, INT_MAX,
             "Write the result as one JSON object to this descriptor");
   // "auto" never fails where "process" works; the other two say what is wanted, or refuse (126).
-  static const std::map<std::string, supervisor::GuardKind> kKinds = {
-      {"auto", supervisor::GuardKind::kAuto},
-      {"cgroup", supervisor::GuardKind::kCgroup},
-      {"process", supervisor::GuardKind::kProcess}};
-  command
-      .add_option_function<std::string>(
-          "--guard", [&flags](const std::string& name) { flags.guard = kKinds.at(name); },
-          "How CMD's tree is found when it is to be killed: by a cgroup where one can be made "
-          "(auto), by a cgroup, or by its processes' parents (process)")
-      ->check(CLI::IsMember({"auto", "cgroup", "process"}).description(""))
-      ->type_name("auto|cgroup|process");
+  using enum supervisor::GuardKind;
+  AddChoice(command, "--guard", flags.guard,
+            {{"auto", kAuto}, {"cgroup", kCgroup}, {"process", kProcess}},
+            "How CMD's tree is found when it is to be killed: by a cgroup where one can be made "
+            "(auto), by a cgroup, or by its processes' parents (process)");
 }
 
 void FinishCommand(const CLI::App& command, const std::optional<std::vector<std::string>>& cmd,

@@ -6,11 +6,14 @@
 #ifndef ZKRECIPES_TOOLS_ZKR_FLAGS_H_
 #define ZKRECIPES_TOOLS_ZKR_FLAGS_H_
 
+#include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 
 #include "tools/zkr/commands/commands.h"
@@ -57,6 +60,20 @@ CLI::Option* AddNumber(CLI::App& app, const std::string& name, Number& value, in
       ->type_name("N")
       ->check(InRange(least, most))
       ->transform(Decimal());
+}
+
+// One of a few words, each of which stands for a value. --help shows them all.
+template <typename T>
+CLI::Option* AddChoice(CLI::App& app, const std::string& name, T& value,
+                       const std::vector<std::pair<std::string, T>>& words,
+                       const std::string& help) {
+  const auto take = [&value, words](const std::string& word) {
+    value = std::ranges::find(words, word, &std::pair<std::string, T>::first)->second;
+  };
+  const auto append = [](std::string* all, const auto& word) { all->append(word.first); };
+  return app.add_option_function<std::string>(name, take, help)
+      ->check(CLI::IsMember(words).description(""))
+      ->type_name(absl::StrJoin(words, "|", append));
 }
 
 CLI::Option* AddPath(CLI::App& command, std::string& path, const std::string& help);

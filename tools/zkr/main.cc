@@ -11,7 +11,6 @@
 #include <filesystem>
 #include <functional>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -235,16 +234,10 @@ class CommandLine {
     AddDuration(*command, "--pause", doctor_.input.pause,
                 "With --plan: the longest pause that must not cost a lease")
         ->needs(plan);
-    using Pace = LeaseOptions::Pace;
-    static const std::map<std::string, Pace> kPaces = {{"steady", Pace::kSteady},
-                                                       {"sparse", Pace::kSparse}};
-    command
-        ->add_option_function<std::string>(
-            "--pace", [this](const std::string& name) { doctor_.input.pace = kPaces.at(name); },
-            "With --plan: the clients' LeaseOptions::pace (steady)")
-        ->needs(plan)
-        ->check(CLI::IsMember({"steady", "sparse"}).description(""))
-        ->type_name("steady|sparse");
+    using enum LeaseOptions::Pace;
+    AddChoice(*command, "--pace", doctor_.input.pace, {{"steady", kSteady}, {"sparse", kSparse}},
+              "With --plan: the clients' LeaseOptions::pace (steady)")
+        ->needs(plan);
     AddNumber(*command, "--holders", doctor_.input.holders, 1, 1'000'000,
               "With --plan: how many sessions hold locks at a time (1)")
         ->needs(plan);
@@ -277,13 +270,11 @@ class CommandLine {
                 [this] { return Print(ManualPage(app_, ZKRECIPES_VERSION)) ? kDone : kInternal; });
     CLI::App* completion =
         AddQuestion("completion", "Print a script that completes zkr's words", "", [this] {
-          return Print(shell_ == "zsh" ? ZshCompletion(app_) : BashCompletion(app_)) ? kDone
-                                                                                     : kInternal;
+          return Print(zsh_ ? ZshCompletion(app_) : BashCompletion(app_)) ? kDone : kInternal;
         });
-    completion->add_option("SHELL", shell_, "The shell that runs it")
-        ->required()
-        ->type_name("bash|zsh")
-        ->check(CLI::IsMember({"bash", "zsh"}).description(""));
+    AddChoice(*completion, "SHELL", zsh_, {{"bash", false}, {"zsh", true}},
+              "The shell that runs it")
+        ->required();
   }
 
   // Of every subcommand: CLI11 does not pass this flag down.
@@ -332,7 +323,7 @@ class CommandLine {
   commands::BreakFlags break_;
   commands::EpochFlags epoch_;
   doctor::DoctorFlags doctor_;
-  std::string shell_;
+  bool zsh_ = false;
   std::string path_;  // of observe
   std::string sequencer_;
   int exit_code_ = kDone;
