@@ -15,6 +15,7 @@
 #include "lib/queue/machine/admission.h"
 #include "lib/zk/seam/types.h"
 #include "tools/zkr/commands/commands.h"
+#include "tools/zkr/partitions.h"
 #include "zkrecipes/client.h"
 #include "zkrecipes/fencing_pass.h"
 
@@ -35,6 +36,14 @@ bool UsesTls(const GlobalFlags& flags);
 // committed before. Errors: those of ListContenders.
 absl::StatusOr<zk::Reply> AskServer(Client& client, const zk::Request& request,
                                     const WaitOptions& wait, bool behind_a_write = false);
+
+// The members and the owners below `path`; nullopt if it is no path of Partitions, or the members
+// or the names may not be listed. Blocks for five round trips at most, in the last of which are a
+// request for each partition and each contender. `wait` is of each of them. Errors: those of
+// ListContenders; a partition whose queue alone may not be read is unknown.
+absl::StatusOr<std::optional<PartitionsView>> ReadPartitions(Client& client,
+                                                             const std::string& path,
+                                                             const WaitOptions& wait);
 
 // The users that `file` names, one "user:password" a line; empty lines count for nothing. It may be
 // a pipe: it is read once. InvalidArgument if it cannot be read, is larger than 64 KiB, or has

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tools/zkr/commands/read_partitions.h"
-
 #include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
-
-#include "absl/strings/str_cat.h"
 
 #include "lib/queue/call/ask.h"
 #include "lib/queue/listing/queue_listing.h"

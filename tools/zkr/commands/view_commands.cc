@@ -27,7 +27,6 @@
 #include "tools/zkr/commands/client.h"
 #include "tools/zkr/commands/commands.h"
 #include "tools/zkr/commands/narrator.h"
-#include "tools/zkr/commands/read_partitions.h"
 #include "tools/zkr/output.h"
 #include "tools/zkr/supervisor/interruption.h"
 #include "tools/zkr/supervisor/signals.h"

@@ -6,8 +6,6 @@
 #include <cerrno>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-
 #include "lib/queue/listing/node_data.h"
 #include "lib/queue/machine/admission.h"
 #include "lib/queue/machine/node_name.h"
@@ -15,7 +13,6 @@
 #include "lib/session/epoch_record.h"
 #include "lib/zk/seam/path.h"
 #include "tools/zkr/commands/client.h"
-#include "tools/zkr/commands/read_partitions.h"
 #include "tools/zkr/doctor/facts.h"
 #include "tools/zkr/supervisor/process.h"
 
