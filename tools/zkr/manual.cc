@@ -126,12 +126,9 @@ std::string ManualPage(const CLI::App& zkr, const std::string& version) {
     absl::StrAppend(&text, ".SS \"zkr ", Roff(command->get_name()), "\"\n",
                     Roff(command->get_description()), ".\n", OptionsOf(*command));
     for (const CLI::App* sub : CommandsOf(*command)) {
-      absl::StrAppend(&text, ".TP\n\\fB", Roff(sub->get_name()), "\\fR\n",
-                      Roff(sub->get_description()), "\n");
+      text += Tagged(sub->get_name(), sub->get_description());
     }
-    if (!command->get_footer().empty()) {
-      text += HelpOf(command->get_footer());
-    }
+    if (!command->get_footer().empty()) text += HelpOf(command->get_footer());
   }
   return absl::StrCat(text, ".SH \"EXIT STATUS\"\n", HelpOf(kExitStatus), ".SH ENVIRONMENT\n",
                       EnvironmentOf(zkr), ".SH EXAMPLES\n", HelpOf(kExamples));

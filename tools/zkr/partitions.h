@@ -4,14 +4,12 @@
 #define ZKRECIPES_TOOLS_ZKR_PARTITIONS_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/time/time.h"
 #include "nlohmann/json_fwd.hpp"
 
 #include "lib/queue/machine/node_name.h"

@@ -17,6 +17,7 @@
 
 #include "tools/zkr/output.h"
 #include "tools/zkr/supervisor/diagnostic.h"
+#include "tools/zkr/supervisor/signals.h"
 
 namespace zkrecipes::zkr {
 
@@ -79,9 +80,8 @@ void Complain(const absl::Status& status) {
 
 int Write(const std::string& text) {
   // Not ignored: CMD would inherit that.
-  sigset_t pipe_signal, before;
-  sigemptyset(&pipe_signal);
-  sigaddset(&pipe_signal, SIGPIPE);
+  sigset_t before;
+  const sigset_t pipe_signal = supervisor::SignalSet({SIGPIPE});
   pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
   // Flushed here, since an error at exit would come after the exit status is chosen.
   const bool written = std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;

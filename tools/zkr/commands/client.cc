@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "absl/functional/any_invocable.h"
 #include "absl/strings/str_cat.h"
 
 #include "lib/queue/acquire/acquisition.h"

@@ -184,10 +184,7 @@ Ended HoldToTheEnd(const GlobalFlags& global, const LockFlags& flags) {
   Result result{"ran", kDone, lease.token().value()};
   // The script may act as soon as it reads this line; if it cannot be printed, the lock is let go.
   if (!Print(HeldText(lease.sequencer(), global.json))) result.status = kInternal;
-  int signal = 0;
-  if (result.status == kDone) {
-    signal = WaitForTheEnd(lease);
-  }
+  const int signal = result.status == kDone ? WaitForTheEnd(lease) : 0;
   const bool lost = lease.state() == Lease::State::kLost;
   if (lost) {
     result = {"lost", kLost, result.token};

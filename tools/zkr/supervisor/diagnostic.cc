@@ -10,7 +10,6 @@
 
 #include <atomic>
 #include <climits>
-#include <string>
 
 #include "absl/strings/str_cat.h"
 

@@ -12,7 +12,6 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
 
 #include "tools/zkr/supervisor/signals.h"
 
@@ -21,9 +20,9 @@ namespace {
 
 // The signals that would have ended the process by default.
 sigset_t EndingSignals() {
-  sigset_t set = SignalSet({SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM});
+  sigset_t set = SignalSet({});
   for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM}) {
-    if (BlockedSignals::IsIgnored(signal)) sigdelset(&set, signal);
+    if (!BlockedSignals::IsIgnored(signal)) sigaddset(&set, signal);
   }
   return set;
 }

@@ -210,15 +210,11 @@ pid_t RunnerOf(const std::vector<ProcessInfo>& processes, pid_t zkr) {
 }
 
 bool HasSiblingInGroup(const std::vector<ProcessInfo>& processes, pid_t self) {
-  std::unordered_map<pid_t, ProcessInfo> by_pid;
-  for (const ProcessInfo& process : processes) by_pid[process.pid] = process;
-  std::unordered_set<pid_t> line = {self};
-  for (pid_t pid = by_pid[self].parent; pid > 0 && line.insert(pid).second;) {
-    pid = by_pid[pid].parent;
-  }
-  const pid_t group = by_pid[self].group;
-  return std::any_of(processes.begin(), processes.end(), [&](const ProcessInfo& process) {
-    return process.group == group && !process.IsZombie() && line.count(process.pid) == 0;
+  const auto own = std::ranges::find(processes, self, &ProcessInfo::pid);
+  const pid_t group = own == processes.end() ? 0 : own->group;
+  return std::ranges::any_of(processes, [&](const ProcessInfo& other) {
+    if (other.group != group || other.pid == self || other.IsZombie()) return false;
+    return std::ranges::count(Descendants(processes, other.pid), self) == 0;  // no ancestor
   });
 }
 

@@ -16,7 +16,6 @@
 
 #include "tools/zkr/supervisor/diagnostic.h"
 #include "tools/zkr/supervisor/guard.h"
-#include "tools/zkr/supervisor/process.h"
 
 namespace zkrecipes::zkr::supervisor {
 

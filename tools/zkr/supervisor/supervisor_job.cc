@@ -6,8 +6,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <utility>
-
 #include "tools/zkr/supervisor/process.h"
 #include "tools/zkr/supervisor/signals.h"
 #include "tools/zkr/supervisor/supervisor.h"
