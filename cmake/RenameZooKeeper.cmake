@@ -2,7 +2,7 @@
 # Run at build time (cmake -P) by PrivateZooKeeper.cmake, with ARCHIVES, HEADERS, WORK, AR, NM, LD, OBJCOPY, TLS.
 # Makes WORK/rcpzk.o and WORK/include/zookeeper_renamed.h.
 cmake_minimum_required(VERSION 3.25)
-set(redirected_calls send recv socket connect getsockopt srandom)  # libc's, used by the client
+set(redirected_calls send recv socket connect close getsockopt srandom)  # libc's, used by the client
 set(redirected_uses get_xid)               # the client's own: its static counter races between two threads' handles
 
 function(run)

@@ -32,7 +32,7 @@ class Pollable {
 
   virtual ~Pollable() = default;
   // Handles what the socket holds (a bounded part of it). After a poll that reported something, and
-  // at `until`.
+  // at `until`. If this leaves anything to do before the latest `until`, it is touched.
   virtual void Drain() = 0;
   // Does what is due (pings, reconnects) and sends what this round has produced. After a Drain, and
   // once touched.
@@ -54,6 +54,8 @@ class PollSet {
   virtual ~PollSet() = default;
   virtual void Add(Pollable* pollable) = 0;
   virtual void Remove(Pollable* pollable) = 0;
+  // Of a pollable, just before it is closed: an epoll set must be told.
+  virtual void Closes(int fd) = 0;
 };
 
 // A handle of our private copy of Apache's single-threaded C client, driven by the loop behind

@@ -58,6 +58,13 @@ int CHandle::Process(int events) {
 
 void CHandle::Drain() {
   const Callbacks callbacks(this);
+  const bool was_connected = connected_;
+  ReadSocket();
+  // A connection that goes on, of which all is read, has time until its next ping.
+  if (undrained_ || !was_connected || !connected_) set_touched(true);
+}
+
+void CHandle::ReadSocket() {
   undrained_ = false;
   // Reading before the handshake is sent would leak the C client's buffer.
   if (ended_ || socket_state() < Socket::kHandshake) return;

@@ -60,6 +60,7 @@ CHandle::CHandle(const HandleOptions& options, HandleListener* listener, Reactor
       pace_(options.pace) {
   known_.listed = options.listed;
   boxes_.owner = this;
+  boxes_.poll_set = poll_set;
 }
 
 absl::Status CHandle::Open(const HandleOptions& options) {

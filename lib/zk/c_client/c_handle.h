@@ -97,6 +97,7 @@ class CHandle final : public Handle, public Pollable {
   ConnectPace::Terms PaceTerms() const;
   base::BootTime AttemptEnd() const;
   int Process(int events);
+  void ReadSocket();
   Interest AskInterest(base::BootTime now);
   void AbandonLateAttempt(int fd, base::BootTime now);
 

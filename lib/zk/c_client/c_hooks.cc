@@ -3,11 +3,14 @@
 #include "lib/zk/c_client/c_hooks.h"
 
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <string>
 #include <utility>
+
+#include "lib/zk/c_client/c_client.h"
 
 namespace zkrecipes::zk::c_client {
 namespace {
@@ -90,6 +93,11 @@ int zkrecipes_hook_getsockopt(int fd, int level, int option, void* value, sockle
     zkrecipes::zk::c_client::connect_error = result == 0 ? *static_cast<const int*>(value) : errno;
   }
   return result;
+}
+
+int zkrecipes_hook_close(int fd) {
+  if (current != nullptr && current->poll_set != nullptr) current->poll_set->Closes(fd);
+  return close(fd);
 }
 
 void zkrecipes_hook_srandom(unsigned int /*seed*/) {}

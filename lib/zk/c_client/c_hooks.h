@@ -18,10 +18,12 @@
 namespace zkrecipes::zk::c_client {
 
 class CHandle;
+class PollSet;
 
 // What stands between the C client and the socket of one handle.
 struct Boxes {
-  CHandle* owner = nullptr;  // receives the C client's callbacks
+  CHandle* owner = nullptr;     // receives the C client's callbacks
+  PollSet* poll_set = nullptr;  // is told of a socket's end
   wire::Inbox in;
   wire::Outbox out;
   // What both go through, anew for each connection; null: no TLS.
@@ -82,6 +84,9 @@ int zkrecipes_hook_connect(int fd, const struct sockaddr* address, socklen_t siz
 
 // Notes the error with which an attempt to connect ended.
 int zkrecipes_hook_getsockopt(int fd, int level, int option, void* value, socklen_t* size);
+
+// Tells the poll set of it first.
+int zkrecipes_hook_close(int fd);
 
 // Does nothing: the process's random() belongs to the user.
 void zkrecipes_hook_srandom(unsigned int seed);

@@ -40,6 +40,7 @@ class HandleDriver final : public Reactor, public HandleFactory, public PollSet 
   void Cancel(TimerId) override {}
   void Add(Pollable* pollable) override { pollable_ = pollable; }
   void Remove(Pollable*) override { pollable_ = nullptr; }
+  void Closes(int) override {}
 
  private:
   const Poll poll_;

@@ -15,23 +15,24 @@
 
 namespace zkrecipes::internal {
 
-// The production reactor: one thread that polls the sockets of its handles, an eventfd for posts
-// and a timerfd on CLOCK_BOOTTIME for timers (poll's own timeout does not count suspended time). It
-// is also a factory of handles of Apache's single-threaded C client, driven by this loop. A round
-// costs a poll of all sockets, and beyond that only the handles that have something to do.
+// The production reactor: one thread that waits for the sockets of its handles, an eventfd for
+// posts and a timerfd on CLOCK_BOOTTIME for timers (a wait's own timeout does not count suspended
+// time). It is also a factory of handles of Apache's single-threaded C client, driven by this loop.
+// A round costs a look at what is ready, and beyond that only the handles that have something to
+// do.
 //
 // A thread that waits for an answer may run the rounds itself meanwhile, and so is woken by the
 // answer and not by another thread. One thread at a time does: it has the turn.
 //
-//               TakeOver                   GiveBack
-//   its thread ----------> a caller's thread ----------> nobody's
-//       ^                          ^ ----- TakeOver ------- |
-//       +-------------------------------------------------- +
-//           after a tenth of a millisecond, or at the next timer, ping, or task of another thread
+//                           TakeOver
+//   its thread, asleep -------------------> a caller's thread
+//                      <-------------------
+//                           GiveBack
 //
-// So a caller that takes over again and again wakes the loop's thread not even once.
+// Its thread sleeps on through all of this (ready_set.h), and wakes up only for what comes while
+// the turn is its own.
 //
-//   round:  drain what the socket holds -> interest (pings, reconnects) -> flush -> poll
+//   round:  drain what the socket holds -> interest (pings, reconnects) -> flush -> wait
 //           -> posts -> due timers -> process -> drain -> flush
 class Loop : public zk::Reactor, public zk::HandleFactory {
  public:
@@ -48,8 +49,7 @@ class Loop : public zk::Reactor, public zk::HandleFactory {
 
   // From here to GiveBack the calling thread has the turn. False, at once, if it has to leave the
   // work to others: another caller has the turn, the loop's thread is in the middle of a round, or
-  // the loop has been stopped. Does not wait: the loop's thread, asleep in poll, is woken, and then
-  // leaves all alone.
+  // the loop has been stopped. Does not wait.
   virtual bool TakeOver() = 0;
   // Runs rounds until `over` (asked once a round) or `deadline`, or until the loop ends. To have it
   // asked again, post a task. What user code throws in one ends the process, as on the loop's

@@ -2,29 +2,54 @@
 
 #include "lib/zk/loop/pollables.h"
 
+#include <poll.h>
+
 #include <algorithm>
 #include <utility>
 
+#include "lib/zk/loop/alarm.h"
+
 namespace zkrecipes::zk::loop {
+namespace {
+
+static_assert(POLLIN == EPOLLIN && POLLOUT == EPOLLOUT && POLLERR == EPOLLERR &&
+              POLLHUP == EPOLLHUP);
+
+// What is ready of a descriptor that is in no set. If not even that can be asked it is taken to be
+// readable: to find nothing there does no harm.
+short Ask(int fd, short events) {
+  pollfd one{fd, events, 0};
+  return poll(&one, 1, 0) < 0 ? static_cast<short>(events & POLLIN) : one.revents;
+}
+
+}  // namespace
 
 void Pollables::Add(c_client::Pollable* pollable) {
   slots_.push_back({.pollable = pollable, .until = base::BootTime::InfiniteFuture()});
 }
 
 void Pollables::Remove(c_client::Pollable* pollable) {
-  // The slot stays until the next Prepare: a round may be iterating over them.
+  // The slot stays until the next Prepare: a round may be iterating over them, or have seen it in
+  // the set.
   for (Slot& slot : slots_) {
-    if (slot.pollable == pollable) slot.pollable = nullptr;
+    if (slot.pollable != pollable) continue;
+    Forget(slot);
+    slot.pollable = nullptr;
+  }
+}
+
+void Pollables::Closes(int fd) {
+  for (Slot& slot : slots_) {
+    if (slot.fd == fd) Forget(slot);
   }
 }
 
 void Pollables::Drain(base::BootTime now) {
-  // By index, and to the present end: a callback may add slots, which moves them.
-  for (size_t i = 0; i < slots_.size(); ++i) {
-    if (slots_[i].pollable == nullptr || now < slots_[i].until) continue;
-    slots_[i].until = base::BootTime::InfiniteFuture();
-    slots_[i].drained = true;
-    slots_[i].pollable->Drain();
+  for (Slot& slot : slots_) {
+    if (slot.pollable == nullptr || now < slot.until) continue;
+    slot.until = base::BootTime::InfiniteFuture();
+    slot.drained = true;
+    slot.pollable->Drain();
   }
 }
 
@@ -34,39 +59,60 @@ bool Pollables::AnyTouched() const {
   });
 }
 
-void Pollables::Prepare(std::vector<pollfd>& polls) {
+void Pollables::Prepare(base::BootTime now) {
   std::erase_if(slots_, [](const Slot& slot) { return slot.pollable == nullptr; });
-  for (size_t i = 0; i < slots_.size(); ++i) {
-    c_client::Pollable* const pollable = slots_[i].pollable;
-    if (pollable == nullptr) continue;
-    if (!std::exchange(slots_[i].drained, false) && !pollable->touched()) continue;
-    pollable->set_touched(false);
-    const c_client::Pollable::Interest interest = pollable->Prepare();
-    slots_[i].until = interest.until;
-    slots_[i].poll = {interest.fd, interest.events, 0};
+  for (Slot& slot : slots_) {
+    if (slot.pollable == nullptr) continue;
+    if (!std::exchange(slot.drained, false) && !slot.pollable->touched()) continue;
+    slot.pollable->set_touched(false);
+    const c_client::Pollable::Interest interest = slot.pollable->Prepare();
+    slot.until = interest.until;
+    // Asked about alone, and drained, every now and then.
+    if (!Watch(slot, interest.fd, interest.events)) slot.until = std::min(slot.until, now + kPause);
   }
-  // All slots once more, since a Prepare may have added one, removed one, or touched one before
-  // itself.
+  // All slots once more, since a Prepare may have removed one, or touched one before itself.
   until_ = base::BootTime::InfiniteFuture();
   for (const Slot& slot : slots_) {
-    const bool gone = slot.pollable == nullptr;
-    polls.push_back(gone ? pollfd{-1, 0, 0} : slot.poll);
-    if (gone) continue;
+    if (slot.pollable == nullptr) continue;
     // Touched by another one's Prepare: this one comes in the next round.
-    const base::BootTime until = slot.pollable->touched() ? base::BootTime() : slot.until;
-    until_ = std::min(until_, until);
+    until_ = std::min(until_, slot.pollable->touched() ? base::BootTime() : slot.until);
   }
 }
 
-void Pollables::Ready(const std::vector<pollfd>& polls, size_t first) {
-  // Slots added since the poll come after the polled ones, and none was erased: only Prepare does
-  // that.
-  for (size_t i = 0; i + first < polls.size(); ++i) {
-    const short revents = polls[i + first].revents;
-    if (revents == 0 || slots_[i].pollable == nullptr) continue;
-    slots_[i].until = base::BootTime();  // the next Drain reads it, whatever OnReady does
-    slots_[i].pollable->OnReady(revents);
+// False if the kernel refuses it: it has no memory, or the program has closed the set.
+bool Pollables::Watch(Slot& slot, int fd, short events) {
+  if (fd != slot.fd) Forget(slot);
+  const bool as_before = slot.watched && events == slot.events;
+  slot.fd = fd;
+  slot.events = events;
+  if (fd < 0 || as_before) return true;
+  const auto bits = static_cast<uint32_t>(events);
+  slot.watched = slot.watched ? set_.Change(fd, bits, &slot) : set_.Add(fd, bits, &slot);
+  return slot.watched;
+}
+
+void Pollables::Forget(Slot& slot) {
+  if (std::exchange(slot.watched, false)) set_.Remove(slot.fd);
+  slot.fd = -1;
+}
+
+void Pollables::Ready(const std::optional<ReadySet::Ready>& ready) {
+  for (const epoll_event& event : ready.value_or(ReadySet::Ready())) {
+    // Null: the alarm.
+    if (event.data.ptr == nullptr) continue;
+    Report(*static_cast<Slot*>(event.data.ptr), static_cast<short>(event.events));
   }
+  for (Slot& slot : slots_) {
+    if (slot.fd >= 0 && !(slot.watched && ready.has_value()))
+      Report(slot, Ask(slot.fd, slot.events));
+  }
+}
+
+void Pollables::Report(Slot& slot, short revents) {
+  // Without a descriptor: removed or closed since the look.
+  if (slot.fd < 0 || revents == 0) return;
+  slot.until = base::BootTime();  // the next Drain reads it, whatever OnReady does
+  slot.pollable->OnReady(revents);
 }
 
 }  // namespace zkrecipes::zk::loop

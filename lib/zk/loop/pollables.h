@@ -3,41 +3,48 @@
 #ifndef ZKRECIPES_LIB_ZK_LOOP_POLLABLES_H_
 #define ZKRECIPES_LIB_ZK_LOOP_POLLABLES_H_
 
-#include <poll.h>
-
-#include <cstddef>
-#include <vector>
+#include <list>
+#include <optional>
 
 #include "lib/base/boot_time.h"
 #include "lib/zk/c_client/c_client.h"
+#include "lib/zk/loop/ready_set.h"
 
 namespace zkrecipes::zk::loop {
 
 // What a loop drives, and what each of it waits for. Once a round, in this order: Drain, Prepare,
-// a poll, Ready; any call of a pollable may add and remove others. For the thread that has the
-// turn.
+// a look in the set, Ready; any call of a pollable may add and remove others. For the thread that
+// has the turn.
 class Pollables {
  public:
+  explicit Pollables(ReadySet& set) : set_(set) {}
+
   void Add(c_client::Pollable* pollable);
   void Remove(c_client::Pollable* pollable);
+  void Closes(int fd);
 
   void Drain(base::BootTime now);
   bool AnyTouched() const;
-  // Appends one poll for each pollable.
-  void Prepare(std::vector<pollfd>& polls);
+  void Prepare(base::BootTime now);
   // Since the last Prepare: when one of them wants to go on.
   base::BootTime until() const { return until_; }
-  // `first`: the index of what Prepare has appended.
-  void Ready(const std::vector<pollfd>& polls, size_t first);
+  void Ready(const std::optional<ReadySet::Ready>& ready);
 
  private:
-  struct Slot {
+  struct Slot {                              // stays where it is: the set knows it by its address
     c_client::Pollable* pollable = nullptr;  // null: removed during this round
     base::BootTime until;                    // when it is to be drained at the latest
     bool drained = false;                    // since its last Prepare
-    pollfd poll{-1, 0, 0};                   // poll skips -1
+    int fd = -1;                             // what is waited for
+    short events = 0;
+    bool watched = false;  // in the set
   };
-  std::vector<Slot> slots_;
+  bool Watch(Slot& slot, int fd, short events);
+  void Forget(Slot& slot);
+  static void Report(Slot& slot, short revents);
+
+  ReadySet& set_;
+  std::list<Slot> slots_;
   base::BootTime until_;
 };
 
