@@ -29,6 +29,7 @@ absl::Status Shortage(absl::string_view what, int error) {
     absl::StrAppend(&message, " (this process may have ", limit.rlim_cur,
                     " descriptors: RLIMIT_NOFILE, ulimit -n)");
   }
+  if (error == ENOSPC) absl::StrAppend(&message, " (for epoll: fs.epoll.max_user_watches)");
   return absl::ResourceExhaustedError(message);
 }
 

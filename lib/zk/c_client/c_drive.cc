@@ -60,8 +60,9 @@ void CHandle::Drain() {
   const Callbacks callbacks(this);
   const bool was_connected = connected_;
   ReadSocket();
-  // A connection that goes on, of which all is read, has time until its next ping.
-  if (undrained_ || !was_connected || !connected_) set_touched(true);
+  // A connection that goes on, and of which all is read and sent, has time until its next ping.
+  const bool goes_on = was_connected && connected_;
+  if (!goes_on || undrained_ || boxes_.out.blocked()) set_touched(true);
 }
 
 void CHandle::ReadSocket() {

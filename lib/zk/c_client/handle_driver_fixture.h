@@ -39,14 +39,24 @@ class HandleDriver final : public Reactor, public HandleFactory, public PollSet 
   TimerId CallAt(base::BootTime, Task) override { base::Die("a handle sets no timers"); }
   void Cancel(TimerId) override {}
   void Add(Pollable* pollable) override { pollable_ = pollable; }
-  void Remove(Pollable*) override { pollable_ = nullptr; }
-  void Closes(int) override {}
+  void Remove(Pollable*) override {
+    pollable_ = nullptr;
+    watched_ = -1;
+  }
+  void Closes(int fd) override {
+    if (fd == watched_) watched_ = -1;
+  }
 
  private:
+  void Watch(const Pollable::Interest& next, bool touched);
+
   const Poll poll_;
   std::mt19937_64 random_;
   std::deque<Task> posted_;
   Pollable* pollable_ = nullptr;
+  int watched_ = -1;  // as in an epoll set: -1 once it was told that this is closed
+  uint64_t file_ = 0;
+  Pollable::Interest interest_;
   base::BootTime now_ = base::BootNow();
 };
 

@@ -278,10 +278,11 @@ TEST_F(HostileServerTest, AReplyThatIsTooLongFailsItsRequestAndNoOther) {
 }
 
 // Stands for TLS that holds much which no poll sees: behind the head of a long reply it adds the
-// rest of it by itself.
+// rest of it by itself. Whenever it hears kMuch it has much to say.
 class Inflating final : public tls::TlsStream, public tls::TlsContext {
  public:
   static constexpr int32_t kBytes = 65 << 20;
+  static inline const std::string kMuch = "/much";
   static std::string Head(int32_t xid) { return wire::Int(kBytes) + wire::Reply(xid); }
 
   State state() const override { return State::kEstablished; }
@@ -291,6 +292,7 @@ class Inflating final : public tls::TlsStream, public tls::TlsContext {
     heard_.append(sealed.data(), sealed.size());
     const size_t head = heard_.find(wire::Int(kBytes), before);
     if (head != std::string::npos) heard_.insert(head + 20, kBytes - 16, 'x');
+    if (heard_.find(kMuch, before) != std::string::npos) unsent_.append(16 << 20, 'x');
   }
   size_t Read(char* bytes, size_t room) override {
     const size_t read = heard_.copy(bytes, room, read_);
@@ -312,6 +314,15 @@ class Inflating final : public tls::TlsStream, public tls::TlsContext {
   size_t read_ = 0;
 };
 
+HandleOptions Inflated(const ScriptedServer& server) {
+  HandleOptions options;
+  options.servers = {server.address()};
+  options.listed = {{"localhost:1", {server.address()}, ""}};
+  options.session_timeout = absl::Hours(1);
+  options.tls = std::make_shared<Inflating>();
+  return options;
+}
+
 TEST_F(HostileServerTest, AReplyThatIsTooLongIsSkippedThoughPollSeesNoMoreOfIt) {
   ScriptedServer server([](int number, const std::string& frame) {
     if (number == 0) return wire::Frame(wire::Welcome(kGranted, 3'600'000));  // no ping helps
@@ -319,12 +330,7 @@ TEST_F(HostileServerTest, AReplyThatIsTooLongIsSkippedThoughPollSeesNoMoreOfIt) 
     return number == 1 ? "" : Inflating::Head(XidOf(frame) - 1) + Good(frame);
   });
   steps_.emplace_back([&server] { server.Step(); });
-  HandleOptions options;
-  options.servers = {server.address()};
-  options.listed = {{"localhost:1", {server.address()}, ""}};
-  options.session_timeout = absl::Hours(1);
-  options.tls = std::make_shared<Inflating>();
-  HandleTest::Open(options);
+  HandleTest::Open(Inflated(server));
   ASSERT_TRUE(RunUntilConnected());
   for (int i = 0; i < 2; ++i) {
     handle_->Send(GetChildren{"/"}, [this](const Reply& r) { replies_.push_back(r); });
@@ -334,6 +340,29 @@ TEST_F(HostileServerTest, AReplyThatIsTooLongIsSkippedThoughPollSeesNoMoreOfIt) 
   EXPECT_EQ(replies_[0].code, Code::kReplyTooLong);
   EXPECT_EQ(replies_[1].code, Code::kOk);
   EXPECT_LT(driver_.Now() - begin, absl::Milliseconds(150)) << "it slept beside a full stream";
+}
+
+TEST_F(HostileServerTest, WhatTlsSaysWhileItReadsIsSentOnceThereIsRoom) {
+  ScriptedServer server([](int number, const std::string& frame) {
+    return number == 0 ? wire::Frame(wire::Welcome(kGranted, 3'600'000)) : Good(frame);
+  });
+  bool reads = true;
+  steps_.emplace_back([&] {
+    if (reads) server.Step();
+  });
+  HandleTest::Open(Inflated(server));
+  ASSERT_TRUE(RunUntilConnected());
+  EXPECT_EQ(CodeOf(GetChildren{"/"}), Code::kOk);  // of the connection's beginning all is done
+  reads = false;
+  server.SayToAll(wire::Frame(wire::Event(4, Inflating::kMuch)));
+  const auto hears = [this, before = ready_] { return ready_ > before; };
+  ASSERT_TRUE(HandleTest::RunUntil(hears));
+  for (int i = 0; i < 5; ++i) driver_.Round();
+  const int told = ready_;
+  driver_.Round();
+  EXPECT_EQ(ready_, told) << "the socket has no room";
+  reads = true;
+  EXPECT_TRUE(HandleTest::RunUntil([&] { return ready_ > told; }));
 }
 
 TEST_F(HostileServerTest, AGoodServerIsHeardAndSoAreItsStrayEvents) {

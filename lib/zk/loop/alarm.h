@@ -15,30 +15,23 @@ namespace zkrecipes::zk::loop {
 class Alarm {
  public:
   explicit Alarm(ReadySet& set);
-  // False if the process has no descriptors left.
+  // False if it could not be made: errno.
   bool ok() const { return ok_; }
 
   // Thread-safe; does not block.
   void Ring();
   // Rings at `next`, the earliest time that matters, which is not over at `now`. A later time than
   // before changes nothing: waking up once for a timer that was cancelled costs less than a system
-  // call each time. For the thread with the turn. False: the program has closed the timer; that was
-  // told, and a pause was made.
-  bool RingAt(base::BootTime next, base::BootTime now);
+  // call each time. For the thread with the turn.
+  void RingAt(base::BootTime next, base::BootTime now);
 
  private:
+  ReadySet& set_;               // is lost with them
   const base::UniqueFd ring_;   // an eventfd
   const base::UniqueFd timer_;  // a timerfd
   bool ok_;
   base::BootTime armed_;  // what timer_ is set to; it has rung if that is over
 };
-
-// In place of a wait that fails at once.
-inline constexpr absl::Duration kPause = absl::Milliseconds(10);
-void PauseBriefly();
-
-// Tells on stderr, once, that the program has closed one of the loop's own descriptors.
-void TellThatOneIsClosed();
 
 }  // namespace zkrecipes::zk::loop
 

@@ -27,6 +27,7 @@ namespace {
 
 class LoopImpl final : public internal::Loop, public c_client::PollSet {
  public:
+  explicit LoopImpl(absl::Duration longest_wait) : set_(longest_wait) {}
   bool ok() const { return set_.ok() && alarm_.ok(); }
 
   void Post(Task task) override;
@@ -141,7 +142,7 @@ void LoopImpl::Run() {
   }
   // Here, and not with this object: destroying what a timer holds may use the loop, and cancel
   // other timers.
-  const TimerQueue dropped = std::exchange(timers_, TimerQueue());
+  static_cast<void>(std::exchange(timers_, TimerQueue()));
   thread_ = std::thread::id();  // another thread may get its number
 }
 
@@ -185,16 +186,17 @@ void LoopImpl::RunUntil(absl::FunctionRef<bool()> over, base::BootTime deadline)
 }
 
 // The loop's thread is still asleep, or about to look whose turn it is. It goes on by what is ready
-// in the set now, and later; so what the set does not know has to ring.
+// in the set now, and later; so what the set does not know has to ring, and nobody takes the turn
+// before it was heard.
 void LoopImpl::GiveBack() {
   assert(OnThread());
   const base::BootTime due = NextDue(), now = Now();
-  const bool set = due > now && alarm_.RingAt(due, now);
-  const bool at_once = !set || stopped_ || pollables_.AnyTouched();
+  const bool at_once = due <= now || stopped_ || pollables_.AnyTouched();
+  if (!at_once) alarm_.RingAt(due, now);
   base::MutexLock lock(mutex_);
-  if (at_once || !posted_.empty()) alarm_.Ring();
+  asleep_ = !at_once && posted_.empty();
+  if (!asleep_) alarm_.Ring();
   PassTurn(Turn::kOwnThread, own_thread_);
-  asleep_ = true;
   set_.TakeBack();
 }
 
@@ -219,7 +221,8 @@ void LoopImpl::EndRound(Turn mine, base::BootTime at_most) {
 // alarm.
 bool LoopImpl::GoToSleep([[maybe_unused]] Turn mine, base::BootTime at_most) {
   const base::BootTime next = std::min(NextDue(), at_most), now = Now();
-  if (next <= now || !alarm_.RingAt(next, now)) return false;
+  if (next <= now) return false;
+  alarm_.RingAt(next, now);
   base::MutexLock lock(mutex_);
   assert(turn_ == mine && !asleep_);  // it was awake, so nobody has taken the turn
   asleep_ = posted_.empty();
@@ -258,8 +261,8 @@ void LoopImpl::RunDueTimers() {
 
 namespace zkrecipes::internal {
 
-absl::StatusOr<std::shared_ptr<Loop>> Loop::Start() {
-  auto loop = std::make_shared<zk::loop::LoopImpl>();
+absl::StatusOr<std::shared_ptr<Loop>> Loop::Start(absl::Duration longest_wait) {
+  auto loop = std::make_shared<zk::loop::LoopImpl>(longest_wait);
   if (!loop->ok()) {
     return base::Shortage("cannot make the I/O loop's descriptors", errno);
   }

@@ -18,8 +18,8 @@ namespace zkrecipes::internal {
 // The production reactor: one thread that waits for the sockets of its handles, an eventfd for
 // posts and a timerfd on CLOCK_BOOTTIME for timers (a wait's own timeout does not count suspended
 // time). It is also a factory of handles of Apache's single-threaded C client, driven by this loop.
-// A round costs a look at what is ready, and beyond that only the handles that have something to
-// do.
+// However many the handles, a round asks the kernel once what is ready, and calls only those that
+// have something to do.
 //
 // A thread that waits for an answer may run the rounds itself meanwhile, and so is woken by the
 // answer and not by another thread. One thread at a time does: it has the turn.
@@ -36,8 +36,10 @@ namespace zkrecipes::internal {
 //           -> posts -> due timers -> process -> drain -> flush
 class Loop : public zk::Reactor, public zk::HandleFactory {
  public:
-  // Starts the thread. ResourceExhausted when descriptors or threads run out.
-  static absl::StatusOr<std::shared_ptr<Loop>> Start();
+  // Starts the thread. ResourceExhausted when descriptors or threads run out. `longest_wait`: by
+  // then it notices that the program has closed its descriptors, and by nothing else (ready_set.h).
+  static absl::StatusOr<std::shared_ptr<Loop>> Start(
+      absl::Duration longest_wait = absl::Seconds(1));
 
   // Ends the loop after the tasks already posted; then the thread ends by itself. Later tasks and
   // timers are destroyed without being run. Thread-safe, does not wait. The loop's objects live

@@ -3,8 +3,12 @@
 #ifndef ZKRECIPES_LIB_ZK_LOOP_LOOP_FIXTURE_H_
 #define ZKRECIPES_LIB_ZK_LOOP_LOOP_FIXTURE_H_
 
+#include <sys/types.h>
+
+#include <fstream>
 #include <future>
 #include <memory>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -14,10 +18,17 @@
 
 namespace zkrecipes::zk::loop {
 
+// A thread of this process.
+inline bool Sleeps(pid_t thread) {
+  std::string line;  // number (name) state ...
+  std::getline(std::ifstream("/proc/self/task/" + std::to_string(thread) + "/stat"), line);
+  return line.find(") S") != std::string::npos;
+}
+
 class LoopTest : public testing::Test {
  protected:
   void SetUp() override {
-    auto loop = internal::Loop::Start();
+    auto loop = internal::Loop::Start(/*longest_wait=*/absl::Hours(1));
     ASSERT_TRUE(loop.ok()) << loop.status();
     loop_ = *std::move(loop);
   }

@@ -8,20 +8,24 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <future>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "lib/zk/c_client/handle_test_fixture.h"
 #include "lib/zk/c_client/scripted_server_fixture.h"
 #include "lib/zk/loop/loop_fixture.h"
+#include "lib/zk/loop/pollable_fixture.h"
 #include "lib/zk/wire/jute_reader.h"
 #include "lib/zk/wire/wire_fixture.h"
 
@@ -41,6 +45,51 @@ class FewDescriptors {
   static void Set(const rlimit& limit) { EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0); }
   rlimit before_{};
 };
+
+// Whether a thread sleeps or spins, however slow the machine is. Made and asked on that thread.
+class SleepOrSpin {
+ public:
+  bool decided() const { return sleeps() || Used() - before_.used > absl::Milliseconds(500); }
+  bool sleeps() const { return Sleeps() - before_.sleeps >= 5; }
+
+ private:
+  static rusage Usage() {
+    rusage usage{};
+    getrusage(RUSAGE_THREAD, &usage);
+    return usage;
+  }
+  static long Sleeps() { return Usage().ru_nvcsw; }
+  static absl::Duration Used() {
+    const rusage usage = Usage();
+    return absl::DurationFromTimeval(usage.ru_utime) + absl::DurationFromTimeval(usage.ru_stime);
+  }
+
+  struct {
+    long sleeps = Sleeps();
+    absl::Duration used = Used();
+  } before_;
+};
+
+TEST_F(LoopTest, DoesNotSpinWhenThereIsNeitherASetNorAPollForADescriptor) {
+  const base::UniqueFd file(open("/proc/self/exe", O_RDONLY | O_CLOEXEC));  // no epoll has a file
+  auto* const poll_set = dynamic_cast<c_client::PollSet*>(loop_.get());
+  FakePollable one(file.get());
+  OnLoop([&] { poll_set->Add(&one); });
+  while (OnLoop([&] { return one.drained; }) == 0) {
+  }
+  const FewDescriptors few(0);
+  std::promise<bool> sleeps;
+  std::optional<SleepOrSpin> thread;
+  bool told = false;
+  OnLoop([&] {
+    one.on_drain = [&] {
+      if (!thread.has_value()) thread.emplace();
+      if (thread->decided() && !std::exchange(told, true)) sleeps.set_value(thread->sleeps());
+    };
+  });
+  EXPECT_TRUE(sleeps.get_future().get());
+  OnLoop([&] { poll_set->Remove(&one); });
+}
 
 TEST_F(LoopTest, HearsAnswersThoughTheProcessMayHaveFewDescriptors) {
   c_client::ScriptedServer server([](int number, const std::string& frame) {
@@ -78,51 +127,132 @@ std::set<int> OpenDescriptors() {
   return open;
 }
 
-// In the 200 ms after this process has closed all descriptors that it did not have before: how
-// often the loop's thread went to sleep. Its own turn, or a caller's.
-long SleepsWithoutDescriptors(bool drives) {
+// Not by close, for which ThreadSanitizer would report the race that it is. "": all kinds.
+void Close(const std::set<int>& descriptors, const std::string& kind) {
+  for (const int fd : descriptors) {
+    const auto link = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd));
+    if (kind.empty() || link == "anon_inode:[" + kind + "]") syscall(SYS_close, fd);
+  }
+}
+
+std::set<int> OpenDescriptorsBut(const std::set<int>& before) {
+  std::set<int> open = OpenDescriptors();
+  std::erase_if(open, [&](int fd) { return before.contains(fd); });
+  return open;
+}
+
+// Whether a thread that runs the loop sleeps now and then, once this process has closed the loop's
+// descriptors, or those of a kind: its own thread, or a caller's.
+bool SleepsWithoutDescriptors(const std::string& kind, bool drives) {
   const std::set<int> before = OpenDescriptors();
   const auto loop = *internal::Loop::Start();
-  const auto on_loop = [&loop](std::function<void()> task) {
-    auto ran = std::make_shared<std::packaged_task<void()>>(std::move(task));
-    loop->Post([ran] { (*ran)(); });
-    ran->get_future().wait();
-  };
-  const auto sleeps = [] {
-    rusage used{};
-    getrusage(RUSAGE_THREAD, &used);
-    return used.ru_nvcsw;
-  };
-  long first = 0, last = 0;
-  on_loop([&] {
-    for (const int fd : OpenDescriptors()) {
-      // Not by close, for which ThreadSanitizer would report the race that it is.
-      if (!before.contains(fd)) syscall(SYS_close, fd);
-    }
-    first = sleeps();
+  std::promise<void> closed;
+  loop->Post([&] {
+    Close(OpenDescriptorsBut(before), kind);
+    closed.set_value();
   });
+  closed.get_future().wait();
   if (drives) {
     while (!loop->TakeOver()) std::this_thread::yield();
-    loop->RunUntil([] { return false; }, loop->Now() + absl::Milliseconds(200));
+    const SleepOrSpin thread;
+    loop->RunUntil([&] { return thread.decided(); }, base::BootTime::InfiniteFuture());
     loop->GiveBack();
-  } else {
-    auto later = std::make_shared<std::promise<void>>();
-    on_loop([&] {
-      loop->CallAt(loop->Now() + absl::Milliseconds(200), [later] { later->set_value(); });
-    });
-    later->get_future().wait();
+    return thread.sleeps();
   }
-  on_loop([&] { last = sleeps(); });
-  return last - first;
+  std::promise<bool> sleeps;
+  std::optional<SleepOrSpin> thread;
+  std::function<void()> look = [&] {
+    if (thread->decided()) return sleeps.set_value(thread->sleeps());
+    loop->CallAt(loop->Now() + absl::Milliseconds(20), look);
+  };
+  loop->Post([&] {
+    thread.emplace();
+    look();
+  });
+  std::future<bool> verdict = sleeps.get_future();
+  // One of these finds the loop asleep.
+  while (verdict.wait_for(std::chrono::milliseconds(5)) != std::future_status::ready) {
+    loop->Post([] {});
+  }
+  return verdict.get();
 }
 
 TEST(LoopDeathTest, DescriptorsThatTheProgramHasClosedAreToldOfAndDoNotMakeItSpin) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  for (const bool drives : {false, true}) {
-    EXPECT_EXIT(_exit(SleepsWithoutDescriptors(drives) >= 5 ? 0 : 1), testing::ExitedWithCode(0),
+  const auto sleeps = [](const std::string& kind, bool drives) {
+    EXPECT_EXIT(_exit(SleepsWithoutDescriptors(kind, drives) ? 0 : 1), testing::ExitedWithCode(0),
                 "zkrecipes: this program has closed a descriptor that is not its own")
-        << drives;
+        << kind << drives;
+  };
+  sleeps("", /*drives=*/true);
+  for (const char* kind : {"", "eventpoll", "timerfd", "eventfd"}) sleeps(kind, false);
+}
+
+// A loop whose descriptors of one kind are closed while a thread sleeps on them: the loop's own, or
+// a caller with a deadline.
+class Disturbed {
+ public:
+  Disturbed(const std::string& kind, bool drives) : kind_(kind) {
+    const std::set<int> before = OpenDescriptors();
+    loop_ = *internal::Loop::Start();
+    descriptors_ = OpenDescriptorsBut(before);
+    loop_->Post([this, drives] {
+      // A loop without its eventfd is not to hear of a task since a timer has woken it.
+      const absl::Duration when = kind_ == "eventfd" ? absl::ZeroDuration() : kSoon;
+      loop_->CallAt(loop_->Now() + when, [this] { timer_.set_value(); });
+      if (!drives) sleeper_ = gettid();
+    });
+    if (drives) std::thread([this] { Drive(); }).detach();
+    if (!drives) over_.set_value();
   }
+
+  void CloseInItsSleep() {
+    while (sleeper_ == 0 || !Sleeps(sleeper_)) std::this_thread::yield();
+    Close(descriptors_, kind_);
+    loop_->Post([this] { task_.set_value(); });
+  }
+  bool GoesOn() {
+    for (std::promise<void>* what : {&task_, &timer_, &over_}) {
+      if (what->get_future().wait_for(std::chrono::seconds(30)) != std::future_status::ready) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  static constexpr absl::Duration kSoon = absl::Milliseconds(500);
+
+  void Drive() {
+    while (!loop_->TakeOver()) std::this_thread::yield();
+    sleeper_ = gettid();
+    loop_->RunUntil([] { return false; }, loop_->Now() + kSoon);
+    loop_->GiveBack();
+    over_.set_value();
+  }
+
+  const std::string kind_;
+  std::set<int> descriptors_;
+  std::shared_ptr<internal::Loop> loop_;
+  std::atomic<pid_t> sleeper_ = 0;
+  std::promise<void> task_, timer_, over_;
+};
+
+TEST(LoopDeathTest, GoesOnThoughDescriptorsAreClosedOnWhichAThreadSleeps) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto exit_with_how_many_hang = [] {
+    std::vector<std::unique_ptr<Disturbed>> loops;
+    for (const char* kind : {"", "eventpoll", "timerfd", "eventfd"}) {
+      for (const bool drives : {false, true}) {
+        loops.push_back(std::make_unique<Disturbed>(kind, drives));
+      }
+    }
+    for (auto& loop : loops) loop->CloseInItsSleep();
+    int hang = 0;
+    for (auto& loop : loops) hang += loop->GoesOn() ? 0 : 1;
+    _exit(hang);
+  };
+  EXPECT_EXIT(exit_with_how_many_hang(), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

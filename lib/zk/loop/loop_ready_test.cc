@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <fstream>
 #include <future>
 #include <memory>
 #include <set>
@@ -20,21 +19,15 @@
 #include "lib/base/quiet_fork_fixture.h"
 #include "lib/zk/c_client/handle_test_fixture.h"
 #include "lib/zk/c_client/scripted_server_fixture.h"
+#include "lib/zk/loop/alarm.h"
 #include "lib/zk/loop/loop_fixture.h"
 #include "lib/zk/loop/pollable_fixture.h"
+#include "lib/zk/loop/ready_set.h"
 #include "lib/zk/wire/jute_reader.h"
 #include "lib/zk/wire/wire_fixture.h"
 
 namespace zkrecipes::zk::loop {
 namespace {
-
-// Of those that have this member. (Loops of other tests may just be ending.)
-std::multiset<int> SetWith(int fd) {
-  for (const auto& [set, members] : SetsOfThisProcess()) {
-    if (members.contains(fd)) return members;
-  }
-  return {};
-}
 
 // A loop that reads a pipe.
 class LoopReadyTest : public LoopTest {
@@ -70,21 +63,15 @@ class LoopReadyTest : public LoopTest {
 };
 
 TEST_F(LoopReadyTest, ItsOwnThreadSleepsThroughTheTurnsOfCallers) {
-  const std::string stat =
-      "/proc/self/task/" + std::to_string(OnLoop([] { return gettid(); })) + "/stat";
-  const auto sleeps = [&stat] {
-    std::string line;  // number (name) state ...
-    std::getline(std::ifstream(stat), line);
-    return line.find(") S") != std::string::npos;
-  };
+  const pid_t own = OnLoop([] { return gettid(); });
   for (int i = 1; i <= 10; ++i) {
     TakeOver();
-    while (!sleeps()) std::this_thread::yield();
+    while (!Sleeps(own)) std::this_thread::yield();
     pipe_.Write();
-    EXPECT_TRUE(sleeps()) << "a thread that was woken is running, or about to";
+    EXPECT_TRUE(Sleeps(own)) << "a thread that was woken is running, or about to";
     RunUntilHeard(i);
     loop_->GiveBack();
-    EXPECT_TRUE(sleeps());
+    EXPECT_TRUE(Sleeps(own));
   }
   EXPECT_EQ(reader_, std::this_thread::get_id());
 }
@@ -115,6 +102,30 @@ TEST_F(LoopReadyTest, ItsOwnThreadRunsATimerThatWasDueDuringATurnWithoutARound) 
   later->get_future().wait();
 }
 
+TEST_F(LoopReadyTest, WhatIsDueComesBeforeTheNextTurn) {
+  for (int i = 0; i < 10; ++i) {
+    TakeOver();
+    bool ran = false;
+    loop_->CallAt(base::BootTime(), [&ran] { ran = true; });
+    loop_->GiveBack();
+    TakeOver();
+    EXPECT_TRUE(ran);
+    loop_->GiveBack();
+  }
+}
+
+TEST(AlarmTest, RingsAgainForATimeThatItsTimerHasOnlyToTheNanosecond) {
+  ReadySet set(absl::Hours(1));
+  Alarm alarm(set);
+  const base::BootTime now = base::BootNow(), next = now + absl::Nanoseconds(3) / 4;
+  for (int i = 0; i < 2; ++i) {
+    alarm.RingAt(next, now);
+    const auto ready = set.Look(/*blocks=*/true);
+    ASSERT_TRUE(ready.has_value());
+    EXPECT_EQ(ready->size(), 1u);
+  }
+}
+
 TEST_F(LoopReadyTest, EveryByteIsHeardOnceWhoeverHasTheTurn) {
   constexpr int kThreads = 4, kEach = 500;
   std::vector<std::thread> threads;
@@ -137,8 +148,7 @@ TEST_F(LoopReadyTest, EveryByteIsHeardOnceWhoeverHasTheTurn) {
 TEST_F(LoopReadyTest, IsNotDisturbedByAForkedChild) {
   pipe_.Write();
   AwaitHeard(1);
-  const auto members = [this] { return SetWith(pipe_.out()); };
-  const std::multiset<int> before = members();
+  const std::multiset<int> before = SetWith(pipe_.out()).members;
   const pid_t child = base::ForkWhileOthersSleep();
   if (child == 0) {
     const bool took = loop_->TakeOver();
@@ -150,9 +160,29 @@ TEST_F(LoopReadyTest, IsNotDisturbedByAForkedChild) {
   int status = 1;
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
-  EXPECT_EQ(members(), before);
+  EXPECT_EQ(SetWith(pipe_.out()).members, before);
   pipe_.Write();
   AwaitHeard(2);
+}
+
+TEST_F(LoopReadyTest, IsNotDisturbedByAChildOfTheThreadThatHasTheTurn) {
+  TakeOver();
+  const std::multiset<int> before = SetWith(pipe_.out()).members;
+  const pid_t child = base::ForkWhileOthersSleep();
+  if (child == 0) {
+    poll_set_->Remove(&pollable_);
+    loop_->CallAt(base::BootNow() + absl::Hours(1), [] {});
+    loop_->RunUntil([] { return false; }, base::BootNow() + absl::Milliseconds(20));
+    loop_->GiveBack();
+    _exit(0);
+  }
+  int status = 1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(SetWith(pipe_.out()).members, before);
+  loop_->GiveBack();
+  pipe_.Write();
+  AwaitHeard(1);
 }
 
 // A server whose answers come in one write once all of `questions` are there.

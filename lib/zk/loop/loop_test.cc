@@ -86,6 +86,17 @@ TEST_F(LoopTest, RunsWhatWasPostedBeforeItWasStoppedAndDestroysTheRest) {
   EXPECT_THROW(after.get(), std::future_error) << "destroyed unrun";
 }
 
+TEST_F(LoopTest, ATimerThatIsDestroyedUnrunMayUseTheLoop) {
+  auto was_its_own = std::make_shared<std::promise<bool>>();
+  OnLoop([&] {
+    const std::shared_ptr<void> held(
+        nullptr, [=, loop = loop_.get()](void*) { was_its_own->set_value(loop->OnThread()); });
+    loop_->CallAt(loop_->Now() + absl::Hours(1), [held] {});
+  });
+  loop_->Stop();
+  EXPECT_TRUE(was_its_own->get_future().get());
+}
+
 TEST_F(LoopTest, IsNotTheThreadThatGetsItsThreadsNumberNext) {
   auto over = std::make_shared<std::promise<void>>();
   std::future<void> ended = over->get_future();

@@ -19,7 +19,6 @@
 
 #include "lib/base/unique_fd.h"
 #include "lib/zk/c_client/c_client.h"
-#include "lib/zk/loop/alarm.h"
 
 namespace zkrecipes::zk::loop {
 
@@ -42,20 +41,27 @@ class Pipe {
 // Wants what a test says, and keeps what it is told.
 struct FakePollable : c_client::Pollable {
   explicit FakePollable(int fd) : interest{.fd = fd, .events = POLLIN} {}
-  void Drain() override { ++drained; }
-  Interest Prepare() override { return interest; }
+  void Drain() override {
+    ++drained;
+    on_drain();
+  }
+  Interest Prepare() override {
+    on_prepare();
+    return interest;
+  }
   void OnReady(short revents) override {
     heard.push_back(revents);
-    if (on_ready) on_ready();
+    on_ready();
   }
 
   Interest interest;
-  std::function<void()> on_ready;
+  std::function<void()> on_drain = [] {}, on_prepare = [] {}, on_ready = [] {};
   std::vector<short> heard;
   int drained = 0;
 };
 
-// The members of each epoll set of this process; of one that was closed elsewhere, still its number.
+// The members of each epoll set of this process; of one that was closed elsewhere still its
+// number.
 using Sets = std::map<std::string, std::multiset<int>>;
 inline Sets SetsOfThisProcess() {
   Sets sets;
@@ -68,6 +74,19 @@ inline Sets SetsOfThisProcess() {
   }
   return sets;
 }
+
+// One of those that has a certain member. (Loops of other tests may just be ending.)
+struct SetWith {
+  explicit SetWith(int fd) {
+    for (const auto& [set, its] : SetsOfThisProcess()) {
+      if (!its.contains(fd)) continue;
+      number = std::stoi(std::filesystem::path(set).filename());
+      members = its;
+    }
+  }
+  int number = -1;
+  std::multiset<int> members;
+};
 
 }  // namespace zkrecipes::zk::loop
 

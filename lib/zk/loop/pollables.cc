@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "lib/zk/loop/alarm.h"
-
 namespace zkrecipes::zk::loop {
 namespace {
 
@@ -25,7 +23,8 @@ short Ask(int fd, short events) {
 }  // namespace
 
 void Pollables::Add(c_client::Pollable* pollable) {
-  slots_.push_back({.pollable = pollable, .until = base::BootTime::InfiniteFuture()});
+  slots_.push_back(
+      {.number = ++latest_, .pollable = pollable, .until = base::BootTime::InfiniteFuture()});
 }
 
 void Pollables::Remove(c_client::Pollable* pollable) {
@@ -87,7 +86,11 @@ bool Pollables::Watch(Slot& slot, int fd, short events) {
   slot.events = events;
   if (fd < 0 || as_before) return true;
   const auto bits = static_cast<uint32_t>(events);
-  slot.watched = slot.watched ? set_.Change(fd, bits, &slot) : set_.Add(fd, bits, &slot);
+  if (slot.watched) {
+    set_.Change(fd, bits, slot.number);
+  } else {
+    slot.watched = set_.Add(fd, bits, slot.number);
+  }
   return slot.watched;
 }
 
@@ -98,13 +101,20 @@ void Pollables::Forget(Slot& slot) {
 
 void Pollables::Ready(const std::optional<ReadySet::Ready>& ready) {
   for (const epoll_event& event : ready.value_or(ReadySet::Ready())) {
-    // Null: the alarm.
-    if (event.data.ptr == nullptr) continue;
-    Report(*static_cast<Slot*>(event.data.ptr), static_cast<short>(event.events));
+    const uint64_t number = event.data.u64;     // not by reference: the struct is packed
+    if (number == set_.own_number()) continue;  // the alarm
+    const auto slot = std::ranges::find(slots_, number, &Slot::number);
+    if (slot != slots_.end()) {
+      Report(*slot, static_cast<short>(event.events));
+    } else {
+      // Of a socket that only a forked child has open, or of another's set that has got the number
+      // of ours: it might be ready for ever.
+      set_.Lose();
+    }
   }
   for (Slot& slot : slots_) {
-    if (slot.fd >= 0 && !(slot.watched && ready.has_value()))
-      Report(slot, Ask(slot.fd, slot.events));
+    if (slot.watched && ready.has_value()) continue;
+    if (slot.fd >= 0) Report(slot, Ask(slot.fd, slot.events));
   }
 }
 

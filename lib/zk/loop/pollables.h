@@ -3,6 +3,7 @@
 #ifndef ZKRECIPES_LIB_ZK_LOOP_POLLABLES_H_
 #define ZKRECIPES_LIB_ZK_LOOP_POLLABLES_H_
 
+#include <cstdint>
 #include <list>
 #include <optional>
 
@@ -17,7 +18,7 @@ namespace zkrecipes::zk::loop {
 // has the turn.
 class Pollables {
  public:
-  explicit Pollables(ReadySet& set) : set_(set) {}
+  explicit Pollables(ReadySet& set) : set_(set), latest_(set.own_number()) {}
 
   void Add(c_client::Pollable* pollable);
   void Remove(c_client::Pollable* pollable);
@@ -31,7 +32,8 @@ class Pollables {
   void Ready(const std::optional<ReadySet::Ready>& ready);
 
  private:
-  struct Slot {                              // stays where it is: the set knows it by its address
+  struct Slot {
+    uint64_t number = 0;                     // by which the set knows it
     c_client::Pollable* pollable = nullptr;  // null: removed during this round
     base::BootTime until;                    // when it is to be drained at the latest
     bool drained = false;                    // since its last Prepare
@@ -44,6 +46,7 @@ class Pollables {
   static void Report(Slot& slot, short revents);
 
   ReadySet& set_;
+  uint64_t latest_;  // number
   std::list<Slot> slots_;
   base::BootTime until_;
 };

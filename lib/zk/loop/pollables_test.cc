@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -30,24 +31,40 @@ class PollablesTest : public testing::Test {
     return one_.heard;
   }
 
-  ReadySet set_;
+  ReadySet set_{absl::Hours(1)};
   Pollables pollables_{set_};
   Pipe pipe_;
   FakePollable one_{pipe_.out()};
 };
 
+// Each call of a pollable may close its descriptor, and open another that gets its number.
 TEST_F(PollablesTest, HearsTheDescriptorThatGotTheNumberOfAClosedOneAndNotThatOne) {
-  pollables_.Add(&one_);
-  Round();
-  Pipe next;
-  pollables_.Closes(one_.interest.fd);
-  const base::UniqueFd childs(dup(one_.interest.fd));  // as a forked child has it open
-  dup2(next.out(), one_.interest.fd);
-  one_.set_touched(true);
-  pipe_.Write();
-  EXPECT_TRUE(HeardInARound().empty());
-  next.Write();
-  EXPECT_EQ(HeardInARound(), std::vector<short>{POLLIN});
+  for (auto call : {&FakePollable::on_drain, &FakePollable::on_prepare, &FakePollable::on_ready}) {
+    Pipe pipe, next;
+    base::UniqueFd childs;  // as a forked child has it open
+    FakePollable one(pipe.out());
+    one.interest.until = base::BootTime();  // drained in each round
+    bool swaps = true;
+    pollables_.Add(&one);
+    Round();
+    pipe.Write();
+    one.*call = [&] {
+      if (!std::exchange(swaps, false)) return;
+      childs = base::UniqueFd(dup(pipe.out()));
+      pollables_.Closes(pipe.out());
+      dup2(next.out(), pipe.out());
+    };
+    Round();
+    Round();
+    one.heard.clear();
+    Round();
+    EXPECT_TRUE(one.heard.empty());
+    next.Write();
+    Round();
+    EXPECT_EQ(one.heard, std::vector<short>{POLLIN});
+    pollables_.Remove(&one);
+    EXPECT_FALSE(set_.lost());
+  }
 }
 
 TEST_F(PollablesTest, HearsWhatIsWantedNow) {
@@ -63,7 +80,14 @@ TEST_F(PollablesTest, HearsWhatIsWantedNow) {
   one_.interest = {};
   one_.set_touched(true);
   Round();
-  EXPECT_TRUE(set_.Add(pipe_.in(), 0, nullptr)) << "it is in the set no more";
+  EXPECT_TRUE(set_.Add(pipe_.in(), 0, 0)) << "it is in the set no more";
+}
+
+TEST_F(PollablesTest, ForgetsOneThatIsRemoved) {
+  pollables_.Add(&one_);
+  Round();
+  pollables_.Remove(&one_);
+  EXPECT_TRUE(set_.Add(pipe_.out(), 0, 0)) << "it is in the set no more";
 }
 
 TEST_F(PollablesTest, TellsNothingToOneThatWasRemovedSinceTheLook) {
@@ -95,12 +119,53 @@ TEST_F(PollablesTest, AsksAgainAndAgainAboutWhatTheKernelRefusesToWatch) {
   EXPECT_GE(one_.drained, 1);
 }
 
-TEST_F(PollablesTest, AsksAboutEachWhenTheSetIsGone) {
-  pollables_.Add(&one_);
-  Round();
-  pipe_.Write();
-  pollables_.Ready(std::nullopt);
-  EXPECT_EQ(one_.heard, std::vector<short>{POLLIN});
+// The program has closed it, and has another one now, which gets its number.
+TEST_F(PollablesTest, TakesAnothersEventsForNoneOfItsOwn) {
+  for (const bool outer : {false, true}) {
+    ReadySet set(absl::Hours(1));
+    Pollables pollables(set);
+    Pipe pipe;
+    FakePollable one(pipe.out());
+    pollables.Add(&one);
+    pollables.Prepare(base::BootNow());
+    const base::UniqueFd others(epoll_create1(EPOLL_CLOEXEC));
+    epoll_event event{.events = EPOLLIN, .data = {.u64 = 0}};
+    const int inner = SetWith(pipe.out()).number;
+    dup2(others.get(), outer ? SetWith(inner).number : inner);
+    epoll_ctl(others.get(), EPOLL_CTL_ADD, pipe.out(), &event);
+    pipe.Write();
+    if (outer) set.Sleep();
+    pollables.Ready(set.Look(/*blocks=*/false));
+    EXPECT_TRUE(set.lost());
+    one.heard.clear();
+    pollables.Ready(set.Look(/*blocks=*/true));
+    EXPECT_EQ(one.heard, std::vector<short>{POLLIN}) << "asked by poll";
+    pollables.Remove(&one);
+  }
+}
+
+TEST_F(PollablesTest, DoesNotHearForEverOfASocketThatTheProgramHasClosed) {
+  for (const bool notices : {false, true}) {
+    ReadySet set(absl::Hours(1));
+    Pollables pollables(set);
+    Pipe pipe, next;
+    FakePollable one(pipe.out());
+    pollables.Add(&one);
+    pollables.Prepare(base::BootNow());
+    const base::UniqueFd childs(dup(pipe.out()));  // as a forked child has it open
+    dup2(next.out(), pipe.out());
+    pipe.Write();
+    if (notices) pollables.Closes(pipe.out());
+    one.interest.events = POLLIN | POLLPRI;
+    one.set_touched(true);
+    pollables.Prepare(base::BootNow());
+    EXPECT_TRUE(set.lost());
+    pollables.Ready(set.Look(/*blocks=*/true));
+    EXPECT_TRUE(one.heard.empty());
+    next.Write();
+    pollables.Ready(set.Look(/*blocks=*/true));
+    EXPECT_EQ(one.heard, std::vector<short>{POLLIN});
+  }
 }
 
 }  // namespace

@@ -2,57 +2,63 @@
 
 #include "lib/zk/loop/ready_set.h"
 
-#include <fcntl.h>
+#include <poll.h>
 
 #include <cerrno>
 
-#include "lib/zk/loop/alarm.h"
+#include "lib/base/random.h"
 
 namespace zkrecipes::zk::loop {
-namespace {
 
-bool Control(const base::UniqueFd& set, int how, int fd, epoll_event event) {
-  return epoll_ctl(set.get(), how, fd, &event) == 0;
+ReadySet::ReadySet(absl::Duration longest_wait)
+    : longest_wait_(longest_wait),
+      own_number_(base::RandomBits()),
+      outer_(epoll_create1(EPOLL_CLOEXEC)),
+      inner_(epoll_create1(EPOLL_CLOEXEC)) {
+  ok_ = outer_.valid() && inner_.valid() &&
+        Control(outer_, EPOLL_CTL_ADD, inner_.get(), EPOLLIN, own_number_);
 }
 
-// How many are ready; -1 after a pause: `set` was closed. Its number may be another's by now
-// (EINVAL).
-int Await(const base::UniqueFd& set, epoll_event* ready, int most, bool blocks) {
-  const int count = epoll_wait(set.get(), ready, most, blocks ? -1 : 0);
-  if (count >= 0 || errno == EINTR) return count < 0 ? 0 : count;
-  TellThatOneIsClosed();
-  PauseBriefly();
+bool ReadySet::Control(const base::UniqueFd& set, int how, int fd, uint32_t events,
+                       uint64_t number) {
+  epoll_event event{.events = events, .data = {.u64 = number}};
+  return !lost() && epoll_ctl(set.get(), how, fd, &event) == 0;
+}
+
+// How many are ready; -1: the set is lost.
+int ReadySet::Await(const base::UniqueFd& set, absl::Span<epoll_event> ready, bool waits) {
+  const auto at_most = [waits](absl::Duration longest) {
+    return waits ? static_cast<int>(absl::ToInt64Milliseconds(longest)) : 0;
+  };
+  if (lost()) return poll(nullptr, 0, at_most(kPause)), -1;
+  const int most = static_cast<int>(ready.size());
+  const int count = epoll_wait(set.get(), ready.data(), most, at_most(longest_wait_));
+  if (count >= 0) return count;
+  if (errno == EINTR) return 0;
+  Lose();
   return -1;
 }
 
-}  // namespace
-
-ReadySet::ReadySet() : outer_(epoll_create1(EPOLL_CLOEXEC)), inner_(epoll_create1(EPOLL_CLOEXEC)) {
-  ok_ = outer_.valid() && inner_.valid() &&
-        Control(outer_, EPOLL_CTL_ADD, inner_.get(), {.events = EPOLLIN, .data = {}});
-}
-
-bool ReadySet::Put(int how, int fd, uint32_t events, void* whose) const {
-  return Control(inner_, how, fd, {.events = events, .data = {.ptr = whose}});
-}
-
 std::optional<ReadySet::Ready> ReadySet::Look(bool blocks) {
-  const int count = Await(inner_, ready_.data(), static_cast<int>(ready_.size()), blocks);
+  const int count = Await(inner_, absl::MakeSpan(ready_), blocks);
   if (count < 0) return std::nullopt;
   return Ready(ready_.data(), count);
 }
 
-void ReadySet::Lend() { Control(outer_, EPOLL_CTL_MOD, inner_.get(), {.events = 0, .data = {}}); }
-
-void ReadySet::TakeBack() {
-  Control(outer_, EPOLL_CTL_MOD, inner_.get(), {.events = EPOLLIN, .data = {}});
+void ReadySet::Sleep() {
+  epoll_event one;
+  const int count = Await(outer_, {&one, 1}, /*waits=*/true);
+  if (count > 0 && one.data.u64 != own_number_) Lose();
 }
 
-void ReadySet::Sleep() const {
-  epoll_event ready;
-  // A set that was closed is in no other any more, and would wake nobody. Look tells of it.
-  if (fcntl(inner_.get(), F_GETFD) < 0) return PauseBriefly();
-  Await(outer_, &ready, 1, /*blocks=*/true);
+void ReadySet::Lose() {
+  static std::atomic<bool> told = false;
+  if (lost()) return;
+  lost_ = true;
+  if (told) return;
+  told = base::TellOnStderr(
+      "this program has closed a descriptor that is not its own; the I/O loop goes on without it, "
+      "every 10 ms");
 }
 
 }  // namespace zkrecipes::zk::loop

@@ -6,11 +6,14 @@
 #include <sys/epoll.h>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <optional>
 
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 
+#include "lib/base/process.h"
 #include "lib/base/unique_fd.h"
 
 namespace zkrecipes::zk::loop {
@@ -24,43 +27,66 @@ namespace zkrecipes::zk::loop {
 // learns in its sleep is just that; it looks in the inner set once it knows that it has the turn.
 //
 // A descriptor must be removed before it is closed: the kernel would keep it in the set, ready for
-// ever, while a forked child has it open. In such a child the sets are its parent's, and must not
-// be touched.
+// ever, while a forked child has it open. In such a child the sets are its parent's, and are not
+// touched.
+//
+// If the program closes descriptors that are not its own, the sets are lost, and for good, since
+// their numbers may be another's by now. The kernel wakes nobody for that, so no wait is longer
+// than `longest_wait`.
 class ReadySet {
  public:
-  ReadySet();
-  // False if the process has no descriptors left.
+  explicit ReadySet(absl::Duration longest_wait);
+  // False if it could not be made: errno.
   bool ok() const { return ok_; }
+  // The number of what is the loop's own; sockets have those above it. Random: an event of a set
+  // that has got the descriptor's number meanwhile is not taken for one of this set.
+  uint64_t own_number() const { return own_number_; }
 
-  // For the thread with the turn. `whose` comes back in epoll_event::data.ptr. False: the kernel
+  // For the thread with the turn. `number` comes back in epoll_event::data.u64. False: the kernel
   // will not have it, so ask by poll.
-  bool Add(int fd, uint32_t events, void* whose) { return Put(EPOLL_CTL_ADD, fd, events, whose); }
-  bool Change(int fd, uint32_t events, void* whose) {
-    return Put(EPOLL_CTL_MOD, fd, events, whose);
+  bool Add(int fd, uint32_t events, uint64_t number) {
+    return Control(inner_, EPOLL_CTL_ADD, fd, events, number);
   }
-  void Remove(int fd) { Put(EPOLL_CTL_DEL, fd, 0, nullptr); }
-  // What is ready, until the next call; the first of it, if that is much. Nullopt: the set is not
-  // there any more, since the program has closed it; that was told, and a pause was made.
+  // Of one that is in there.
+  void Change(int fd, uint32_t events, uint64_t number) {
+    Must(inner_, EPOLL_CTL_MOD, fd, events, number);
+  }
+  void Remove(int fd) { Must(inner_, EPOLL_CTL_DEL, fd, 0, 0); }
+  // What is ready, until the next call; the first of it, if that is much. Nullopt: the set is lost.
   using Ready = absl::Span<const epoll_event>;
   std::optional<Ready> Look(bool blocks);
 
   // For the thread that takes the turn, and that gives it back: no two at once.
-  void Lend();
-  void TakeBack();
+  void Lend() { Must(outer_, EPOLL_CTL_MOD, inner_.get(), 0, own_number_); }
+  void TakeBack() { Must(outer_, EPOLL_CTL_MOD, inner_.get(), EPOLLIN, own_number_); }
   // For the loop's thread, whoever has the turn: until something is ready that is not lent. It may
   // return for nothing.
-  void Sleep() const;
+  void Sleep();
+
+  // The program has closed a descriptor of the library's, which is told on stderr. From now on
+  // every wait is a pause of kPause, and what is ready is to be asked by poll. Thread-safe.
+  void Lose();
+  bool lost() const { return lost_ || !home_.IsThisProcess(); }
 
  private:
-  bool Put(int how, int fd, uint32_t events, void* whose) const;
+  bool Control(const base::UniqueFd& set, int how, int fd, uint32_t events, uint64_t number);
+  // What fails only if the program has closed either of them.
+  void Must(const base::UniqueFd& set, int how, int fd, uint32_t events, uint64_t number) {
+    if (!Control(set, how, fd, events, number)) Lose();
+  }
+  int Await(const base::UniqueFd& set, absl::Span<epoll_event> ready, bool waits);
 
-  // Made before all else of the loop: a program that closes descriptors from below gets to these
-  // first, and a wait for them ends with an error.
-  const base::UniqueFd outer_;
-  const base::UniqueFd inner_;
+  const base::HomeProcess home_;
+  const absl::Duration longest_wait_;
+  const uint64_t own_number_;
+  const base::UniqueFd outer_, inner_;
+  std::atomic<bool> lost_ = false;
   bool ok_;
   std::array<epoll_event, 64> ready_;
 };
+
+// In place of a wait for what no set can tell.
+inline constexpr absl::Duration kPause = absl::Milliseconds(10);
 
 }  // namespace zkrecipes::zk::loop
 
