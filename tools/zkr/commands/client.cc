@@ -41,6 +41,10 @@ bool UsesTls(const GlobalFlags& flags) {
               .empty();
 }
 
+std::string OnServer(Client& client, const std::string& path) {
+  return internal::ClientAccess::Core(client)->name_space().ToServer(path);
+}
+
 absl::StatusOr<zk::Reply> AskServer(Client& client, const zk::Request& request,
                                     const WaitOptions& wait, bool behind_a_write) {
   const std::string what = absl::StrCat(zk::OperationName(request), " ", zk::PathOf(request));
@@ -60,8 +64,7 @@ absl::StatusOr<zk::Reply> AskServer(Client& client, const zk::Request& request,
 
 absl::Status CheckNumbersLeft(Client& client, const std::string& path, std::stop_token cancel) {
   const WaitOptions wait = {absl::Milliseconds(200), std::move(cancel)};
-  internal::ClientCore& core = *internal::ClientAccess::Core(client);
-  const std::string node = core.name_space().ToServer(path);
+  const std::string node = OnServer(client, path);
   const auto reply = AskServer(client, zk::Get{node}, wait);
   // Without an answer in time the contender decides, since it asks again.
   if (!reply.ok() || reply->code != zk::Code::kOk) return absl::OkStatus();

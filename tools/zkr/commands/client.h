@@ -31,6 +31,9 @@ absl::StatusOr<std::shared_ptr<Client>> Connect(const GlobalFlags& flags,
 // Whether one of the TLS options is given: a CA left out must not mean plain text.
 bool UsesTls(const GlobalFlags& flags);
 
+// `path` as the servers know it: below the client's namespace.
+std::string OnServer(Client& client, const std::string& path);
+
 // The answer of the client's server to a request by the server's own paths, also that a node is not
 // there or may not be read. `behind_a_write`: a server that answers has applied all that was
 // committed before. Errors: those of ListContenders.

@@ -58,7 +58,7 @@ absl::StatusOr<std::optional<PartitionsView>> ReadPartitions(Client& client,
                                                              const std::string& path,
                                                              const WaitOptions& wait) {
   internal::ClientCore& core = *internal::ClientAccess::Core(client);
-  const std::string node = core.name_space().ToServer(path);
+  const std::string node = OnServer(client, path);
   const std::string members = zk::JoinPath(node, "members");
   const std::string locks = zk::JoinPath(node, "partitions");
   const auto children = AskServer(client, zk::GetChildren{node}, wait);

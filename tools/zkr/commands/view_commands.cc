@@ -23,7 +23,6 @@
 #include "lib/base/boot_time.h"
 #include "lib/base/mutex.h"
 #include "lib/queue/machine/permits.h"
-#include "lib/session/client/client_core.h"
 #include "tools/zkr/commands/client.h"
 #include "tools/zkr/commands/commands.h"
 #include "tools/zkr/commands/narrator.h"
@@ -69,8 +68,7 @@ absl::StatusOr<QueueView> Look(Client& client, const std::string& path, const Wa
     view.partitions = *std::move(partitions);
   }
   if (std::ranges::none_of(*view.queue, IsPermit)) return view;
-  const std::string node = internal::ClientAccess::Core(client)->name_space().ToServer(path);
-  const auto reply = AskServer(client, zk::Get{node}, wait);
+  const auto reply = AskServer(client, zk::Get{OnServer(client, path)}, wait);
   if (!reply.ok()) return reply.status();
   // Without the right to read them there are no data, and the number is unknown.
   if (const auto number = queue::machine::ParsePermits(reply->data)) {

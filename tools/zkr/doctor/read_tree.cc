@@ -9,7 +9,6 @@
 #include "lib/queue/listing/node_data.h"
 #include "lib/queue/machine/admission.h"
 #include "lib/queue/machine/node_name.h"
-#include "lib/session/client/client_core.h"
 #include "lib/session/epoch_record.h"
 #include "lib/zk/seam/path.h"
 #include "tools/zkr/commands/client.h"
@@ -21,10 +20,6 @@ namespace {
 
 // For each answer.
 const WaitOptions kWait = {absl::Seconds(5)};
-
-std::string OnServer(Client& client, const std::string& path) {
-  return internal::ClientAccess::Core(client)->name_space().ToServer(path);
-}
 
 // Of a node that is gone or closed nothing is added.
 absl::Status ReadAcl(Client& client, const std::string& node, std::optional<Acl>& acl) {
@@ -80,8 +75,9 @@ using Shown = std::set<std::string>;
 ServersShow AskAll(const Clients& clients, const std::string& path) {
   ServersShow round;
   for (const auto& [name, client] : clients) {
-    const auto reply = commands::AskServer(*client, zk::GetChildren{OnServer(*client, path)}, kWait,
-                                           /*behind_a_write=*/true);
+    const auto reply =
+        commands::AskServer(*client, zk::GetChildren{commands::OnServer(*client, path)}, kWait,
+                            /*behind_a_write=*/true);
     // A server that does not answer is left out, and shows no disagreement.
     if (!reply.ok() || reply->code == zk::Code::kNoAuth) continue;
     Shown& shown = round[name];
@@ -106,7 +102,7 @@ absl::Status ReadFrom(Client& client, const std::string& path, Facts& facts) {
   if (absl::Status read = ReadEpoch(client, facts); !read.ok()) return read;
   if (path.empty()) return absl::OkStatus();
   PathFacts& found = facts.path.emplace(PathFacts{.path = path});
-  const std::string node = OnServer(client, path);
+  const std::string node = commands::OnServer(client, path);
   if (absl::Status read = ReadNode(client, node, found); !read.ok()) return read;
   if (!found.exists) return absl::OkStatus();
   auto contenders = ListContenders(client, path, kWait);

@@ -31,14 +31,7 @@ namespace zkrecipes::zkr::supervisor {
 //
 // A guard that somebody stops is continued by zkr at once, as a runner is by the guard.
 //
-// The limits without a cgroup:
-// - a descendant with another user's rights (sudo) cannot be killed by a guard that is not root:
-//   the guard, and with it zkr, waits for it and keeps the lock;
-// - a descendant that forks faster than /proc is read can outrun it;
-// - if guard and runner are killed at once, CMD itself dies (PR_SET_PDEATHSIG) but its children do
-//   not.
-// The limits of all: guard and zkr stopped at once (SIGSTOP) guard nothing, and what CMD asks a
-// daemon of the machine to start (systemd-run, at, docker) is not part of its tree.
+// What escapes each kind of guard: docs/zkr.md, "What guards CMD".
 struct GuardSetup {
   Inherited of_zkr;
   Channel to_zkr;
