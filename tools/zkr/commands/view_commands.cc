@@ -182,19 +182,22 @@ class Printer {
     base::MutexLock lock(mutex_);
     if (!json_) return;
     if (outage) PrintLine(UnknownLeaderJson());
-    if (!outage) again_.request_stop();
+    if (!outage) turn_.request_stop();
   }
 
-  // A new observation begins. Stopped when another one has to take its place.
+  // A new observation begins. Stopped when another one has to take its place, or none any more.
   std::stop_token Begin() {
     base::MutexLock lock(mutex_);
-    return (again_ = std::stop_source()).get_token();
+    turn_ = std::stop_source();
+    if (exit_code_) turn_.request_stop();
+    return turn_.get_token();
   }
 
-  // Stopped when there is nothing more to print; what follows is only for then.
-  std::stop_token ended() const { return ended_.get_token(); }
-  int exit_code() const { return exit_code_; }
-  const absl::Status& why() const { return why_; }
+  // There is one when nothing more is to be printed; why not has been told.
+  std::optional<int> exit_code() {
+    base::MutexLock lock(mutex_);
+    return exit_code_;
+  }
 
  private:
   void PrintLine(std::string line) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -206,31 +209,25 @@ class Printer {
     End(kInternal, absl::UnknownError(absl::StrCat("cannot print: ", std::strerror(error))));
   }
 
-  void End(int exit_code, absl::Status why) {
-    if (ended_.stop_requested()) return;
+  void End(int exit_code, const absl::Status& why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (exit_code_) return;
+    if (!why.ok()) Complain(why);
     exit_code_ = exit_code;
-    why_ = std::move(why);
-    ended_.request_stop();
+    turn_.request_stop();
   }
 
   const bool json_;
   base::Mutex mutex_;
   std::string last_ ABSL_GUARDED_BY(mutex_);
-  std::stop_source again_ ABSL_GUARDED_BY(mutex_);
-  int exit_code_ = kDone;
-  absl::Status why_;
-  std::stop_source ended_;
+  std::stop_source turn_ ABSL_GUARDED_BY(mutex_);
+  std::optional<int> exit_code_ ABSL_GUARDED_BY(mutex_);
 };
 
 // Waits until one of them stops, or our output is closed, which is returned.
-bool WaitForEnd(const std::stop_token& interrupted, const std::stop_token& ended,
-                const std::stop_token& again) {
-  const supervisor::LossWatch interruption(interrupted), end(ended), another(again);
-  pollfd fds[] = {{STDOUT_FILENO, 0, 0},
-                  {interruption.fd(), POLLIN, 0},
-                  {end.fd(), POLLIN, 0},
-                  {another.fd(), POLLIN, 0}};
-  while (poll(fds, 4, -1) < 0) {
+bool WaitForEnd(const std::stop_token& interrupted, const std::stop_token& turn) {
+  const supervisor::LossWatch interruption(interrupted), end(turn);
+  pollfd fds[] = {{STDOUT_FILENO, 0, 0}, {interruption.fd(), POLLIN, 0}, {end.fd(), POLLIN, 0}};
+  while (poll(fds, 3, -1) < 0) {
   }
   return fds[0].revents != 0;
 }
@@ -239,16 +236,14 @@ int Observe(const GlobalFlags& flags, const ClientPtr& client, const std::string
             const std::stop_token& cancel) {
   const auto printer = std::make_shared<Printer>(flags.json);
   const OutageNotice outages(flags, *client, [printer](bool outage) { printer->OnOutage(outage); });
-  while (!printer->ended().stop_requested()) {
-    const std::stop_token again = printer->Begin();
+  while (!printer->exit_code()) {
+    const std::stop_token turn = printer->Begin();
     const auto subscription =
         LeaderElection(client, path).Observe([printer](auto leader) { printer->Print(leader); });
-    const bool closed = WaitForEnd(cancel, printer->ended(), again);
+    const bool closed = WaitForEnd(cancel, turn);
     if (closed || cancel.stop_requested()) break;
   }
-  if (!printer->ended().stop_requested()) return kSignalBase + SIGPIPE;
-  if (!printer->why().ok()) Complain(printer->why());
-  return printer->exit_code();
+  return printer->exit_code().value_or(kSignalBase + SIGPIPE);
 }
 
 }  // namespace
