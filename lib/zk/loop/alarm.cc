@@ -14,7 +14,7 @@ Alarm::Alarm(ReadySet& set)
     : set_(set),
       ring_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       timer_(timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK)) {
-  ok_ = ring_.valid() && timer_.valid() &&
+  ok_ = set.ok() && ring_.valid() && timer_.valid() &&
         set.Add(ring_.get(), EPOLLIN | EPOLLET, set.own_number()) &&
         set.Add(timer_.get(), EPOLLIN | EPOLLET, set.own_number());
 }

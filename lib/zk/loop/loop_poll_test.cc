@@ -209,6 +209,7 @@ class Disturbed {
   void CloseInItsSleep() {
     while (sleeper_ == 0 || !Sleeps(sleeper_)) std::this_thread::yield();
     Close(descriptors_, kind_);
+    closed_ = true;
     loop_->Post([this] { task_.set_value(); });
   }
   bool GoesOn() {
@@ -226,7 +227,9 @@ class Disturbed {
   void Drive() {
     while (!loop_->TakeOver()) std::this_thread::yield();
     sleeper_ = gettid();
-    loop_->RunUntil([] { return false; }, loop_->Now() + kSoon);
+    do {
+      loop_->RunUntil([] { return false; }, loop_->Now() + kSoon);
+    } while (!closed_);
     loop_->GiveBack();
     over_.set_value();
   }
@@ -235,6 +238,7 @@ class Disturbed {
   std::set<int> descriptors_;
   std::shared_ptr<internal::Loop> loop_;
   std::atomic<pid_t> sleeper_ = 0;
+  std::atomic<bool> closed_ = false;  // in its sleep
   std::promise<void> task_, timer_, over_;
 };
 

@@ -103,10 +103,10 @@ bool Inbox::Refuse(const std::string& why) {
   return false;
 }
 
-// As recv(): how much the socket held.
+// As recv(): how much the socket held. What a forked child took would be missing in its parent.
 ssize_t Inbox::Fill(int fd) {
   // Whatever has come since then, poll will report.
-  if (std::exchange(drained_, false)) {
+  if (!home_.IsThisProcess() || std::exchange(drained_, false)) {
     errno = EAGAIN;
     return -1;
   }

@@ -12,6 +12,7 @@
 
 #include "absl/strings/string_view.h"
 
+#include "lib/base/process.h"
 #include "lib/zk/wire/conversation.h"
 #include "lib/zk/wire/tls_socket.h"
 #include "zkrecipes/session_report.h"
@@ -73,6 +74,7 @@ class Inbox {
   void MakeRoom();
   absl::string_view said() const { return {buffer_.data() + begin_, end_ - begin_}; }
 
+  const base::HomeProcess home_;
   Conversation conversation_;
   TlsSocket* tls_ = nullptr;
   bool question_ = false;

@@ -3,6 +3,7 @@
 #include "lib/zk/wire/inbox.h"
 
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -220,6 +221,16 @@ TEST_F(InboxTest, PassesOnTheEndOfTheConnection) {
   char byte;
   EXPECT_EQ(Read(4), "");
   EXPECT_EQ(inbox_.Recv(mine_, &byte, 1), 0);
+}
+
+TEST_F(InboxTest, TakesNothingInAForkedChild) {
+  Say(wire::Frame(wire::Welcome(1)));
+  const pid_t child = fork();
+  if (child == 0) _exit(Read(41).empty() && error_ == EAGAIN ? 0 : 1);
+  int status = 1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(Read(41), wire::Frame(wire::Welcome(1)));
 }
 
 }  // namespace
