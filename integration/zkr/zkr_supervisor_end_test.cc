@@ -28,9 +28,9 @@ class SupervisedInTrouble : public Supervised {
   void ExpectDeadBeforeTheDeadline(Trouble trouble, const std::string& grace) {
     EXPECT_TRUE(integration::Undisturbed([&] {
       Renew();
-      auto program = StartHolding(kDeafTree, grace, "6s");
+      auto program = StartHolding(kDeafTree, grace, "12s");
       Make(trouble);
-      const auto deadline = base::BootNow() + absl::Seconds(6);
+      const auto deadline = base::BootNow() + absl::Seconds(12);
       EXPECT_TRUE(life_.WaitUntilCut());
       const bool in_time = base::BootNow() < deadline;  // by a tenth of the time
       EXPECT_EQ(program->Wait(), 70);
