@@ -156,9 +156,16 @@ void Acquisition::OnLeaseEnded() {
   if (const auto runner = runner_.lock()) runner->OnFollowedEnded();
 }
 
-// The contender leaves in the background, whoever waits for the answer.
+// The contender leaves in the background, whoever waits for the answer. That is kept first: by the
+// time it has left listeners have been told why.
 absl::Status Acquisition::GivenUp(bool cancelled) {
+  absl::Status why = WhyGivenUp(cancelled);
+  OnSettled(why);
   if (const auto runner = runner_.lock()) runner->Leave(nullptr);
+  return why;
+}
+
+absl::Status Acquisition::WhyGivenUp(bool cancelled) {
   constexpr char kGoesOn[] = "; its node, if it has one, is deleted in the background";
   const std::string what = absl::StrCat("acquire ", path(), ": ");
   if (cancelled) return absl::CancelledError(absl::StrCat(what, "cancelled", WaitedFor(), kGoesOn));
@@ -168,12 +175,16 @@ absl::Status Acquisition::GivenUp(bool cancelled) {
   // Without a connection the ensemble could not grant, whoever is in front: that is said instead.
   const auto cut_off = reach_->CutOff(core()->Now());
   if (!cut_off && delayed_) return listing::BusyStatus(path(), {});
+  // One without a limit of its own is given up for another's.
+  const bool limited = timeout() < absl::InfiniteDuration();
+  const absl::Duration waited =
+      limited ? timeout() : absl::Trunc(core()->Now() - began(), absl::Milliseconds(1));
   std::string why = WaitedFor();
   if (rivals_ != nullptr) why = absl::StrCat(": ", listing::Describe(*rivals_));
   if (cut_off) why = absl::StrCat(": ", *cut_off);
   return absl::Status(
       cut_off ? absl::StatusCode::kUnavailable : absl::StatusCode::kDeadlineExceeded,
-      absl::StrCat(what, "not granted within ", absl::FormatDuration(timeout()), why, kGoesOn));
+      absl::StrCat(what, "not granted within ", absl::FormatDuration(waited), why, kGoesOn));
 }
 
 void Acquisition::LeaveUnproven(absl::Duration limit) {

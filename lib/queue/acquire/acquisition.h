@@ -59,9 +59,11 @@ class Acquisition : public call::Call<Answer>, public internal::LeaseFollower {
   const AcquireOptions& options() const { return queue_->options; }
 
  private:
-  // Makes the contender leave the queue. AlreadyExists if the lock is known to be busy; Unavailable
-  // without a connection; otherwise DeadlineExceeded.
+  // Makes the contender leave the queue.
   absl::Status GivenUp(bool cancelled) override;
+  // AlreadyExists if the lock is known to be busy; Unavailable without a connection; otherwise
+  // DeadlineExceeded.
+  absl::Status WhyGivenUp(bool cancelled);
   void OnSettled(const Answer& answer) override;
   void StartTimer() override {}  // Wait has it
   std::string WaitedFor() const;
