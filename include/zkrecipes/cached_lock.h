@@ -77,7 +77,8 @@ class [[nodiscard]] CachedLease {
   // the turn, are
   //   token(), pass()   without the turn: a resource that compares turns refuses them once it has
   //                     seen one; one that does not would admit a late write of an earlier turn
-  //   ended()           is not requested at the end of a turn
+  //   ended()           is not requested at the end of a turn. With an executor that runs at once
+  //                     its callbacks run inside whichever thread's call ends the tenure
   //   GuardedWrite      with this lease: it is refused once the tenure is over, and may be
   //                     committed in a later turn of it. Wait for its answer before the turn ends
   // Valid as long as this object.

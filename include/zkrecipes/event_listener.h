@@ -69,7 +69,8 @@ class EventListener {
 
   // Of a CachedLock: under this lease began so many turns, more than it has reported before, that
   // asked no server. The first turn of a lease is OnGranted's. About once in
-  // CachedLockOptions::keep_idle_for, and at the lease's end, perhaps behind its last call.
+  // CachedLockOptions::keep_idle_for, and at the lease's end, perhaps behind its last call. On the
+  // executor it may overlap with the lease's other calls, and even come before OnGranted.
   virtual void OnTurns(const Sequencer& lease, int64_t turns);
 
   // The acquire's ACL keeps strangers out, but the ACL of the path's node, which existed before,

@@ -17,27 +17,29 @@ using Start = queue::call::Start<LocalQueue::Answer>;
 
 // What the path's options say, with what the client's say where they do not.
 absl::Status CheckOptions(const PathQueue& queue, const CachedLockOptions& options) {
-  const auto wrong = [&queue](const char* option, const char* rule) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("acquire ", queue.path, ": ", option, ": ", rule));
-  };
   if (!queue.rule.ok()) return queue.rule;
   const AcquireOptions& acquire = queue.options;
-  if (absl::Duration(acquire.hold_at_most) != absl::InfiniteDuration())
-    return wrong("hold_at_most", "a CachedLock has none: its node outlives a turn");
-  if (absl::Duration(acquire.alive_within) != absl::InfiniteDuration())
-    return wrong("alive_within", "a CachedLock has none: its node outlives a turn");
-  if (*acquire.ends_at == LeaseOptions::EndsAt::kExpiry)
-    return wrong("ends_at", "a CachedLock's turns begin by the deadline");
-  const bool delays = absl::Duration(acquire.lock_delay) > absl::ZeroDuration();
-  if (!*acquire.wait_for_proof && !delays)
-    return wrong("wait_for_proof", "a CachedLock's turns are proven");
-  if (options.max_turns_once_asked < 0)
-    return wrong("max_turns_once_asked", "must not be negative");
-  if (absl::Duration(options.max_time_once_asked) < absl::ZeroDuration())
-    return wrong("max_time_once_asked", "must not be negative");
-  if (absl::Duration(options.keep_idle_for) < absl::Milliseconds(1))
-    return wrong("keep_idle_for", "must be at least 1ms");
+  constexpr absl::Duration kZero = absl::ZeroDuration(), kNever = absl::InfiniteDuration();
+  constexpr char kOutlives[] = "a CachedLock has none: its node outlives a turn";
+  const struct {
+    bool broken;
+    const char *option, *rule;
+  } rules[] = {
+      {acquire.hold_at_most != kNever, "hold_at_most", kOutlives},
+      {acquire.alive_within != kNever, "alive_within", kOutlives},
+      {*acquire.ends_at == LeaseOptions::EndsAt::kExpiry, "ends_at",
+       "a CachedLock's turns begin by the deadline"},
+      {!*acquire.wait_for_proof && acquire.lock_delay <= kZero, "wait_for_proof",
+       "a CachedLock's turns are proven"},
+      {options.max_turns_once_asked < 0, "max_turns_once_asked", "must not be negative"},
+      {options.max_time_once_asked < kZero, "max_time_once_asked", "must not be negative"},
+      {options.keep_idle_for < absl::Milliseconds(1), "keep_idle_for", "must be at least 1ms"},
+  };
+  for (const auto& [broken, option, rule] : rules) {
+    if (!broken) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("acquire ", queue.path, ": ", option, ": ", rule));
+  }
   return absl::OkStatus();
 }
 
@@ -54,8 +56,9 @@ void Tenure::OnLeaseEnded() {
 
 std::shared_ptr<LocalQueue> LocalQueue::Of(const Client& client, std::string path,
                                            const CachedLockOptions& options) {
-  return std::make_shared<LocalQueue>(PathQueue::Of(client, std::move(path), options.acquire),
-                                      options);
+  // Apart from its owners' count, which timers keep until they are due.
+  return std::shared_ptr<LocalQueue>(
+      new LocalQueue(PathQueue::Of(client, std::move(path), options.acquire), options));
 }
 
 LocalQueue::LocalQueue(queue::acquire::Queue queue, const CachedLockOptions& options)
@@ -67,20 +70,11 @@ LocalQueue::LocalQueue(queue::acquire::Queue queue, const CachedLockOptions& opt
 
 // Whoever waits for it keeps it, so there is at most a node.
 LocalQueue::~LocalQueue() {
-  if (!core().InHomeProcess()) {
-    base::Leak(std::move(tenure_));
-    base::Leak(std::move(watch_));
-    return;
-  }
-  if (tenure_ != nullptr) {
-    TellTurns()();
-    LeaseMaker::StateOf(tenure_->lease)->Abandon();
-  }
-  StopWatch(std::move(watch_));
-  if (quiet_timer_ == 0) return;
-  queue_->core->Post([core = queue_->core, timer = quiet_timer_](session::Session* session) {
-    if (session != nullptr) core->reactor()->Cancel(timer);
-  });
+  if (!core().InHomeProcess()) base::Leak(std::move(tenure_));
+  if (tenure_ == nullptr) return;
+  TellTurns()();
+  LeaseMaker::StateOf(tenure_->lease)->Abandon();
+  StopWatch(std::move(tenure_->watch));
 }
 
 // ---- what callers ask ---------------------------------------------------------------------------
@@ -99,15 +93,11 @@ std::optional<CachedLease> LocalQueue::TakeIdle() {
 // No turn begins past the deadline: an idle lock whose lease is not believed any more is none.
 std::optional<CachedLease> LocalQueue::TakeIdleLocked(Deeds& deeds) {
   if (machine_.state() != Machine::State::kIdle) return std::nullopt;
-  if (!tenure_->believed() || !machine_.TakeIdle(NowIfAsked())) {
+  if (!tenure_->believed() || !machine_.TakeIdle()) {
     Decide(deeds, machine_.OnEnded());
     return std::nullopt;
   }
   return CachedLease(shared_from_this(), tenure_, machine_.turn());
-}
-
-base::BootTime LocalQueue::NowIfAsked() const {
-  return machine_.others() == Machine::Others::kNone ? base::BootTime() : core().Now();
 }
 
 bool LocalQueue::AsksServers() const {
@@ -130,6 +120,7 @@ absl::StatusOr<std::shared_ptr<Pending>> LocalQueue::Enter(const WaitOptions& wa
   if (wait.cancel.stop_requested()) {
     return absl::CancelledError(absl::StrCat("acquire ", path(), ": cancelled"));
   }
+  if (form == Form::kAsync) done = ByReactor(std::move(done));
   Deeds deeds;
   std::optional<CachedLease> lease;
   Waiting call;
@@ -142,14 +133,13 @@ absl::StatusOr<std::shared_ptr<Pending>> LocalQueue::Enter(const WaitOptions& wa
           absl::StrCat("acquire ", path(), ": busy", InFront(waiters_ + 1)));
     }
     if (!lease.has_value()) {
-      call = NewWaiting(wait, std::move(done), form, ++waiters_);
+      call = NewWaiting(wait, std::move(done), ++waiters_);
       waiting_.emplace(waiters_, call);
       Decide(deeds, machine_.Acquire(waiters_, form == Form::kTry));
     }
   }
   Do(std::move(deeds));
   if (lease.has_value()) {
-    if (form == Form::kAsync) done = ByReactor(std::move(done));
     std::move(done)(*std::move(lease));
     return nullptr;
   }
@@ -168,8 +158,7 @@ queue::call::Done<LocalQueue::Answer> LocalQueue::ByReactor(queue::call::Done<An
 }
 
 LocalQueue::Waiting LocalQueue::NewWaiting(const WaitOptions& wait, queue::call::Done<Answer> done,
-                                           Form form, uint64_t waiter) {
-  if (form == Form::kAsync) done = ByReactor(std::move(done));
+                                           uint64_t waiter) {
   return queue::call::NewCall<Answer>(
       queue_->core, wait, std::move(done),
       [self = shared_from_this(), waiter, timeout = wait.timeout](bool cancelled) {
@@ -178,39 +167,35 @@ LocalQueue::Waiting LocalQueue::NewWaiting(const WaitOptions& wait, queue::call:
 }
 
 absl::Status LocalQueue::GiveUp(uint64_t waiter, absl::Duration timeout, bool cancelled) {
-  if (const auto busy = GiveUpTry(waiter); busy.has_value() && !cancelled) return *busy;
-  Deeds deeds;
+  std::shared_ptr<Pending> join;
+  std::stop_source withdraw(std::nostopstate);
   std::string why;
-  bool local;
+  bool local, tries;
   {
     base::MutexLock lock(mutex_);
     why = InFront(waiter);
     local = machine_.has_node();
+    tries = machine_.trying() == waiter;
     waiting_.erase(waiter);
-    Decide(deeds, machine_.GiveUp(waiter));
+    if (machine_.GiveUp(waiter)) {
+      join = join_.lock();
+      withdraw = withdraw_;
+    }
   }
-  Do(std::move(deeds));
+  if (withdraw.stop_possible()) Withdraw(std::move(withdraw), cancelled ? nullptr : join.get());
   const std::string what = absl::StrCat("acquire ", path(), ": ");
   if (cancelled) return absl::CancelledError(absl::StrCat(what, "cancelled", why));
+  // A try's join knows whether the lock is busy, or delayed.
+  if (tries && join != nullptr) {
+    const absl::Status refusal = static_cast<queue::acquire::Acquisition&>(*join).refusal();
+    if (IsBusy(refusal)) return refusal;
+  }
   // A thread of this process needs no connection to hand the lock over.
   const auto cut_off = local ? std::nullopt : core().reach()->CutOff(core().Now());
   return absl::Status(
       cut_off ? absl::StatusCode::kUnavailable : absl::StatusCode::kDeadlineExceeded,
       absl::StrCat(what, "not granted within ", absl::FormatDuration(timeout),
                    cut_off ? ": " + *cut_off : why));
-}
-
-// The answer of a try whose join knows that the lock is busy, or delayed.
-std::optional<absl::Status> LocalQueue::GiveUpTry(uint64_t waiter) {
-  std::shared_ptr<Pending> join;
-  {
-    base::MutexLock lock(mutex_);
-    if (machine_.trying() == waiter) join = join_.lock();
-  }
-  if (join == nullptr) return std::nullopt;
-  join->TimeOut();
-  const absl::Status refusal = static_cast<queue::acquire::Acquisition&>(*join).refusal();
-  return IsBusy(refusal) ? std::optional(refusal) : std::nullopt;
 }
 
 // ": " and so on; empty if nothing is known.
@@ -230,28 +215,38 @@ std::string LocalQueue::InFront(uint64_t waiter) const {
                       in_front == 1 ? " other contender" : " other contenders", others);
 }
 
+// Callers that have just given up are passed over: each would end its turn inside the last one's
+// end.
 void LocalQueue::EndTurn(const Tenure& tenure) {
-  Deeds deeds;
-  {
-    base::MutexLock lock(mutex_);
-    if (tenure_.get() != &tenure) return;
-    const bool over = !machine_.waiting().empty() && !tenure.believed();
-    Decide(deeds, over ? machine_.OnEnded() : machine_.OnTurnOver(NowIfAsked()));
-  }
-  Do(std::move(deeds));
+  On(tenure, [&](Machine& machine) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const auto& all = machine.waiting();
+    while (!all.empty() && waiting_.at(all.front())->settled()) machine.GiveUp(all.front());
+    if (!all.empty() && !tenure.believed()) return machine.OnEnded();
+    const bool asked = machine.others() == Machine::Others::kWait;
+    return machine.OnTurnOver(asked ? core().Now() : base::BootTime());
+  });
 }
 
 void LocalQueue::OnEnded(const Tenure& tenure) {
-  Deeds deeds;
-  {
-    base::MutexLock lock(mutex_);
-    if (tenure_.get() != &tenure) return;
-    Decide(deeds, machine_.OnEnded());
-  }
-  Do(std::move(deeds));
+  On(tenure, [](Machine& machine) { return machine.OnEnded(); });
 }
 
 // ---- what is decided, and done ------------------------------------------------------------------
+
+void LocalQueue::On(const Tenure& tenure, absl::FunctionRef<Machine::Actions(Machine&)> event) {
+  Deeds deeds;
+  Watch over;
+  {
+    base::MutexLock lock(mutex_);
+    if (tenure_.get() != &tenure) return;
+    // Once asked it is to end, whoever comes and goes then.
+    const Machine::Actions actions = event(machine_);
+    if (machine_.others() == Machine::Others::kWait) over = std::move(tenure_->watch);
+    Decide(deeds, actions);
+  }
+  StopWatch(std::move(over));
+  Do(std::move(deeds));
+}
 
 void LocalQueue::Decide(Deeds& deeds, const Machine::Actions& actions,
                         const absl::Status& refusal) {
@@ -267,10 +262,9 @@ LocalQueue::Deed LocalQueue::DeedOf(const Machine::Action& action, const absl::S
     case What::kJoin:
     case What::kTry:
       withdraw_ = std::stop_source();
+      join_.reset();
       return [self = shared_from_this(), try_only = action.what == What::kTry,
               withdraw = withdraw_.get_token()] { self->Join(try_only, withdraw); };
-    case What::kWithdraw:
-      return [self = shared_from_this(), withdraw = withdraw_] { self->Withdraw(withdraw); };
     case What::kGrant:
       // A caller that has just given up drops it, which ends the turn.
       return [call = TakeWaiting(action.waiter),
@@ -284,11 +278,10 @@ LocalQueue::Deed LocalQueue::DeedOf(const Machine::Action& action, const absl::S
     case What::kLeave: {
       Deed tell = TellTurns();
       return [self = shared_from_this(), tell = std::move(tell),
-              tenure = std::exchange(tenure_, nullptr),
-              watch = std::exchange(watch_, nullptr)]() mutable {
+              tenure = std::exchange(tenure_, nullptr)]() mutable {
         std::move(tell)();
         LeaseMaker::StateOf(tenure->lease)->Abandon();
-        self->StopWatch(std::move(watch));
+        self->StopWatch(std::move(tenure->watch));
       };
     }
   }

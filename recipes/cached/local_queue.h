@@ -13,6 +13,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/functional/any_invocable.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
@@ -36,6 +37,9 @@ struct Tenure : LeaseFollower {
 
   const std::weak_ptr<LocalQueue> queue;
   const Lease lease;
+  // Under its queue's mutex, or by whoever has taken it from there:
+  std::shared_ptr<queue::listing::ChildrenWatch> watch = nullptr;
+  int64_t told = 1;  // of its turns; the first is the grant's
 };
 
 // The threads of this process that want one lock, and the node that they share: drives one
@@ -74,15 +78,14 @@ class LocalQueue : public std::enable_shared_from_this<LocalQueue> {
   absl::StatusOr<std::shared_ptr<queue::call::Pending>> Enter(const WaitOptions& wait,
                                                               queue::call::Done<Answer>& done,
                                                               Form form);
-  Waiting NewWaiting(const WaitOptions& wait, queue::call::Done<Answer> done, Form form,
-                     uint64_t waiter);
+  Waiting NewWaiting(const WaitOptions& wait, queue::call::Done<Answer> done, uint64_t waiter);
   queue::call::Done<Answer> ByReactor(queue::call::Done<Answer> done) const;
   absl::Status GiveUp(uint64_t waiter, absl::Duration timeout, bool cancelled);
-  std::optional<absl::Status> GiveUpTry(uint64_t waiter);
   std::string InFront(uint64_t waiter) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::optional<CachedLease> TakeIdleLocked(Deeds& deeds) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  base::BootTime NowIfAsked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  // What happens to the tenure, unless it is over.
+  void On(const Tenure& tenure, absl::FunctionRef<Machine::Actions(Machine&)> event);
   void Decide(Deeds& deeds, const Machine::Actions& actions,
               const absl::Status& refusal = absl::OkStatus()) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Deed DeedOf(const Machine::Action& action, const absl::Status& refusal)
@@ -92,31 +95,30 @@ class LocalQueue : public std::enable_shared_from_this<LocalQueue> {
 
   // The node: local_queue_node.cc.
   void Join(bool try_only, const std::stop_token& withdraw);
-  void Withdraw(std::stop_source withdraw);
+  void Withdraw(std::stop_source withdraw, queue::call::Pending* late);
   void OnAnswer(absl::StatusOr<Lease> lease);
   void Look(const std::shared_ptr<Tenure>& tenure);
   void OnListing(const Tenure& tenure, const absl::StatusOr<zk::Names>& children);
   bool OnChanged(const Tenure& tenure);
+  void OnLookLate(const Tenure& tenure);
   Deed TellTurns() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CheckQuietLater();
   void OnQuietCheck();
+  void CallAfter(absl::Duration pause, zk::Reactor::Task task) const;
   void StopWatch(Watch watch) const;
 
   const queue::acquire::Queue queue_;
   const absl::Status rule_;  // that the path or an option breaks
   const absl::Duration keep_idle_for_;
   const std::shared_ptr<const queue::acquire::Listeners> listeners_;
-  zk::Reactor::TimerId quiet_timer_ = 0;  // on the reactor, and once the last owner is gone
 
   mutable base::Mutex mutex_;
   Machine machine_ ABSL_GUARDED_BY(mutex_);
   uint64_t waiters_ ABSL_GUARDED_BY(mutex_) = 0;  // so far
   absl::flat_hash_map<uint64_t, Waiting> waiting_ ABSL_GUARDED_BY(mutex_);
-  std::shared_ptr<Tenure> tenure_ ABSL_GUARDED_BY(mutex_);  // while there is a node
-  Watch watch_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<Tenure> tenure_ ABSL_GUARDED_BY(mutex_);               // while there is a node
   std::stop_source withdraw_ ABSL_GUARDED_BY(mutex_){std::nostopstate};  // of the latest join
   std::weak_ptr<queue::call::Pending> join_ ABSL_GUARDED_BY(mutex_);
-  int64_t told_ ABSL_GUARDED_BY(mutex_) = 0;                 // of the tenure's turns
   std::optional<int32_t> sequence_ ABSL_GUARDED_BY(mutex_);  // of the latest node
   bool checks_quiet_ ABSL_GUARDED_BY(mutex_) = false;        // a check is to come
 };

@@ -3,6 +3,7 @@
 // The node that a LocalQueue's callers share: how it comes, is watched beside, and goes.
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "lib/queue/machine/node_name.h"
@@ -12,6 +13,17 @@
 namespace zkrecipes::internal {
 
 using queue::listing::ChildrenWatch;
+
+namespace {
+
+// Both, unless one of them is gone.
+std::pair<std::shared_ptr<LocalQueue>, std::shared_ptr<Tenure>> Alive(
+    const std::weak_ptr<Tenure>& weak) {
+  auto tenure = weak.lock();
+  return {tenure == nullptr ? nullptr : tenure->queue.lock(), std::move(tenure)};
+}
+
+}  // namespace
 
 void LocalQueue::Join(bool try_only, const std::stop_token& withdraw) {
   const queue::machine::Candidacy candidacy{.try_only = try_only, .stays = true};
@@ -23,12 +35,13 @@ void LocalQueue::Join(bool try_only, const std::stop_token& withdraw) {
   if (withdraw_.get_token() == withdraw) join_ = join;
 }
 
-// Others may have come since.
-void LocalQueue::Withdraw(std::stop_source withdraw) {
+// Others may have come since. `late`: the join, if it is for that it is withdrawn.
+void LocalQueue::Withdraw(std::stop_source withdraw, queue::call::Pending* late) {
   {
     base::MutexLock lock(mutex_);
     if (withdraw_ == withdraw && !machine_.OnWithdraw()) return;
   }
+  if (late != nullptr) late->TimeOut();
   withdraw.request_stop();
 }
 
@@ -41,7 +54,6 @@ void LocalQueue::OnAnswer(absl::StatusOr<Lease> lease) {
       const auto name = queue::machine::ParseNodeName(zk::NodeName(lease->node()));
       const auto before = std::exchange(sequence_, name->sequence);
       tenure = tenure_ = std::make_shared<Tenure>(weak_from_this(), *std::move(lease));
-      told_ = 0;
       Decide(deeds, machine_.OnGranted(before.has_value() && name->sequence == *before + 1));
     } else {
       Decide(deeds, machine_.OnRefused(), lease.status());
@@ -65,22 +77,22 @@ void LocalQueue::Look(const std::shared_ptr<Tenure>& tenure) {
   const std::weak_ptr<Tenure> weak = tenure;
   Watch watch = ChildrenWatch::Begin(
       queue_->core, path(), absl::ZeroDuration(),
-      [weak](absl::StatusOr<zk::Names> children) {
-        const auto of = weak.lock();
-        const auto self = of == nullptr ? nullptr : of->queue.lock();
-        if (self != nullptr) self->OnListing(*of, children);
+      [weak](const absl::StatusOr<zk::Names>& children) {
+        if (const auto [self, of] = Alive(weak); self != nullptr) self->OnListing(*of, children);
       },
       LeaseMaker::StateOf(tenure->lease)->session(),
       [weak] {
-        const auto of = weak.lock();
-        const auto self = of == nullptr ? nullptr : of->queue.lock();
+        const auto [self, of] = Alive(weak);
         return self != nullptr && self->OnChanged(*of);
       });
+  CallAfter(Machine::kLookAtMost, [weak] {
+    if (const auto [self, of] = Alive(weak); self != nullptr) self->OnLookLate(*of);
+  });
   bool check = false;
   {
     base::MutexLock lock(mutex_);
     if (!over()) {
-      watch_.swap(watch);
+      tenure->watch.swap(watch);
       check = !std::exchange(checks_quiet_, true);
     }
   }
@@ -89,43 +101,32 @@ void LocalQueue::Look(const std::shared_ptr<Tenure>& tenure) {
 }
 
 void LocalQueue::OnListing(const Tenure& tenure, const absl::StatusOr<zk::Names>& children) {
-  Deeds deeds;
-  Watch over;
-  {
-    base::MutexLock lock(mutex_);
-    if (tenure_.get() != &tenure) return;
-    const std::string own(zk::NodeName(tenure.lease.node()));
-    if (!children.ok()) {
-      Decide(deeds, machine_.OnBlind(core().Now()));
-    } else if (std::ranges::find(*children, own) == children->end()) {
-      return;  // by a server that lags and will see the node; or it is gone, and the lease with it
-    } else {
-      const bool wait = std::ranges::any_of(*children, [&own](const std::string& name) {
-        return name != own && queue::machine::ParseNodeName(name).has_value();
-      });
-      Decide(deeds, machine_.OnOthers(wait, core().Now()));
-    }
-    // Once asked it is to end, whoever comes and goes now.
-    if (machine_.others() == Machine::Others::kWait) over = std::exchange(watch_, nullptr);
-  }
-  StopWatch(std::move(over));
-  Do(std::move(deeds));
+  const base::BootTime now = core().Now();
+  if (!children.ok()) return On(tenure, [now](Machine& machine) { return machine.OnBlind(now); });
+  const std::string own(zk::NodeName(tenure.lease.node()));
+  // By a server that lags and will see the node; or it is gone, and the lease with it.
+  if (std::ranges::find(*children, own) == children->end()) return;
+  const bool wait = std::ranges::any_of(*children, [&own](const std::string& name) {
+    return name != own && queue::machine::ParseNodeName(name).has_value();
+  });
+  On(tenure, [wait, now](Machine& machine) { return machine.OnOthers(wait, now); });
 }
 
 // True: no listing has shown the own node yet, so another one is to.
 bool LocalQueue::OnChanged(const Tenure& tenure) {
-  Deeds deeds;
-  Watch over;
-  {
-    base::MutexLock lock(mutex_);
-    if (tenure_.get() != &tenure) return false;
-    if (machine_.others() == Machine::Others::kNotKnown) return true;
-    over = std::exchange(watch_, nullptr);
-    Decide(deeds, machine_.OnChanged(core().Now()));
-  }
-  StopWatch(std::move(over));
-  Do(std::move(deeds));
-  return false;
+  bool look = false;
+  On(tenure, [&, now = core().Now()](Machine& machine) {
+    look = machine.others() == Machine::Others::kNotKnown;
+    return machine.OnChanged(now);
+  });
+  return look;
+}
+
+void LocalQueue::OnLookLate(const Tenure& tenure) {
+  On(tenure, [now = core().Now()](Machine& machine) {
+    const bool late = machine.others() == Machine::Others::kNotKnown;
+    return late ? machine.OnBlind(now) : Machine::Actions();
+  });
 }
 
 void LocalQueue::StopWatch(Watch watch) const {
@@ -135,11 +136,10 @@ void LocalQueue::StopWatch(Watch watch) const {
 
 // ---- once in a while ----------------------------------------------------------------------------
 
-// The first turn of a tenure is its grant's.
 LocalQueue::Deed LocalQueue::TellTurns() {
-  const int64_t more = machine_.turn() - std::max<int64_t>(1, told_);
+  const int64_t more = machine_.turn() - tenure_->told;
   if (listeners_->empty() || more <= 0) return [] {};
-  told_ = machine_.turn();
+  tenure_->told = machine_.turn();
   return [core = queue_->core, listeners = listeners_, lease = tenure_->lease.sequencer(), more] {
     core->Post([listeners, lease, more](session::Session*) {
       listeners->Tell([lease, more](EventListener& to) { to.OnTurns(lease, more); });
@@ -150,16 +150,8 @@ LocalQueue::Deed LocalQueue::TellTurns() {
 // One timer, whatever number of tenures there are meanwhile.
 void LocalQueue::CheckQuietLater() {
   if (keep_idle_for_ == absl::InfiniteDuration()) return;
-  queue_->core->Post([weak = weak_from_this()](session::Session* session) {
-    const auto self = weak.lock();
-    if (self == nullptr || session == nullptr) return;
-    zk::Reactor& reactor = *self->queue_->core->reactor();
-    self->quiet_timer_ = reactor.CallAt(reactor.Now() + self->keep_idle_for_, [weak] {
-      const auto late = weak.lock();
-      if (late == nullptr) return;
-      late->quiet_timer_ = 0;
-      late->OnQuietCheck();
-    });
+  CallAfter(keep_idle_for_, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->OnQuietCheck();
   });
 }
 
@@ -174,6 +166,15 @@ void LocalQueue::OnQuietCheck() {
   }
   Do(std::move(deeds));
   if (again) CheckQuietLater();
+}
+
+void LocalQueue::CallAfter(absl::Duration pause, zk::Reactor::Task task) const {
+  queue_->core->Post(
+      [core = queue_->core, pause, task = std::move(task)](session::Session* session) mutable {
+        if (session == nullptr) return;
+        zk::Reactor& reactor = *core->reactor();
+        reactor.CallAt(reactor.Now() + pause, std::move(task));
+      });
 }
 
 }  // namespace zkrecipes::internal

@@ -3,7 +3,6 @@
 #include "recipes/machine/kept_lock.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace zkrecipes::recipes::machine {
 
@@ -12,8 +11,8 @@ using What = KeptLock::Action::What;
 
 // ---- local callers ------------------------------------------------------------------------------
 
-bool KeptLock::TakeIdle(base::BootTime now) {
-  if (state_ != State::kIdle || !MayGoOn(now)) return false;
+bool KeptLock::TakeIdle() {
+  if (state_ != State::kIdle) return false;
   state_ = State::kHeld;
   ++turn_;
   if (taken_idle_ <= kRepays) ++taken_idle_;
@@ -31,15 +30,15 @@ Actions KeptLock::Acquire(Waiter waiter, bool try_only) {
   return actions;
 }
 
-Actions KeptLock::GiveUp(Waiter waiter) {
-  if (std::erase(waiting_, waiter) == 0 || !waiting_.empty()) return {};
-  if (state_ != State::kJoining || withdrawn_) return {};
-  withdrawn_ = true;
-  return {{What::kWithdraw}};
+bool KeptLock::GiveUp(Waiter waiter) {
+  if (std::erase(waiting_, waiter) == 0 || state_ != State::kJoining || withdrawn_) return false;
+  withdrawn_ = waiting_.empty() || trying_ == waiter;
+  return withdrawn_;
 }
 
+// A try was nobody's but its caller's.
 bool KeptLock::OnWithdraw() {
-  if (!waiting_.empty()) withdrawn_ = false;
+  if (!waiting_.empty() && !trying_) withdrawn_ = false;
   return withdrawn_;
 }
 
@@ -58,10 +57,9 @@ Actions KeptLock::OnTurnOver(base::BootTime now) {
 }
 
 bool KeptLock::MayGoOn(base::BootTime now) {
-  if (others_ == Others::kNone) return true;
-  if (!allowed_) allowed_ = Allowed{std::numeric_limits<int>::max(), now + kLookAtMost};
-  if (allowed_->turns == 0 || now >= allowed_->until) return false;
-  --allowed_->turns;
+  if (others_ != Others::kWait) return true;
+  if (allowed_.turns == 0 || now >= allowed_.until) return false;
+  --allowed_.turns;
   return true;
 }
 
@@ -77,10 +75,9 @@ void KeptLock::PassOn(Actions& actions) {
 
 Actions KeptLock::OnGranted(bool alone) {
   alone_ = alone ? std::min(alone_ + 1, kNeedsAtMost) : 0;
-  ++tenure_;
   turn_ = quiet_since_ = 0;
   others_ = Others::kNotAsked;
-  allowed_.reset();
+  allowed_ = {};
   trying_.reset();
   stayed_ = blind_ = withdrawn_ = false;
   taken_idle_ = 0;
@@ -126,7 +123,6 @@ Actions KeptLock::OnOthers(bool wait, base::BootTime now) {
   if (!has_node() || others_ == Others::kWait) return {};
   if (wait) return Ask(now);
   others_ = Others::kNone;
-  allowed_.reset();
   return {};
 }
 
@@ -138,7 +134,7 @@ Actions KeptLock::OnBlind(base::BootTime now) {
 
 Actions KeptLock::Ask(base::BootTime now) {
   others_ = Others::kWait;
-  allowed_ = Allowed{limits_.turns, now + limits_.time};
+  allowed_ = {limits_.turns, now + limits_.time};
   return state_ == State::kIdle ? EndTenure() : Actions();
 }
 

@@ -27,8 +27,8 @@ namespace zkrecipes::recipes::machine {
 //
 // A tenure is the time from one grant of the node to its end; a turn, that of one local holder in
 // it. Whether other contenders wait is known once a listing with a watch has said so, which is
-// asked for only if a tenure may go on beyond its first turn. Until it is answered turns begin
-// freely: a newcomer would not be heard of sooner by a watch.
+// asked for only if a tenure may go on beyond its first turn. Until it is answered, or for
+// kLookAtMost, turns begin freely: a newcomer would not be heard of sooner by a watch.
 //
 // Whether the node stays: another process that wants an idle lock waits twice as long as for a free
 // one. So it must have been granted several times with no other contender between, and each
@@ -48,13 +48,12 @@ class KeptLock {
 
   struct Action {
     enum class What : uint8_t {
-      kJoin,      // the queue, for a node
-      kTry,       // ... if it is free
-      kWithdraw,  // the join; its answer comes all the same
-      kGrant,     // the turn to the waiter
-      kRefuse,    // the waiter, with the answer that has just come
-      kLook,      // for other contenders, from now on
-      kLeave,     // delete the node, and look no more
+      kJoin,    // the queue, for a node
+      kTry,     // ... if it is free
+      kGrant,   // the turn to the waiter
+      kRefuse,  // the waiter, with the answer that has just come
+      kLook,    // for other contenders, from now on
+      kLeave,   // delete the node, and look no more
     };
     What what;
     Waiter waiter = 0;
@@ -64,27 +63,27 @@ class KeptLock {
 
   explicit KeptLock(Limits limits) : limits_(limits) {}
 
-  // Of an idle lock whose lease is believed. False: it is not idle, or not to be taken any more.
-  // `now`: heeded unless it is known that no others wait.
-  bool TakeIdle(base::BootTime now);
+  // Of an idle lock whose lease is believed. False: it is not idle.
+  bool TakeIdle();
   // Behind all others. REQUIRES: it is not idle.
   Actions Acquire(Waiter waiter, bool try_only = false);
-  // No longer waits; nothing if it does not.
-  Actions GiveUp(Waiter waiter);
-  // Before a join is withdrawn: false if it is wanted again.
+  // No longer waits; nothing if it does not. True: the join is to be withdrawn, and will be
+  // answered all the same.
+  bool GiveUp(Waiter waiter);
+  // Just before that: false if it is wanted again.
   bool OnWithdraw();
   // `alone`: no other contender has joined since this process did last.
   Actions OnGranted(bool alone);
   // The join was answered without a grant.
   Actions OnRefused();
-  // The holder's turn is over. `now`: heeded unless it is known that no others wait.
+  // The holder's turn is over. `now`: heeded once others wait.
   Actions OnTurnOver(base::BootTime now);
   // The path has changed. Behind a listing that showed nobody, somebody has come: if he has gone
   // since, the tenure ends all the same.
   Actions OnChanged(base::BootTime now);
   // After a listing of the path.
   Actions OnOthers(bool wait, base::BootTime now);
-  // It cannot be seen whether others wait.
+  // It cannot be seen whether others wait, or has not been for kLookAtMost.
   Actions OnBlind(base::BootTime now);
   // The tenure's lease was lost, or its idle lock is not to be taken any more.
   Actions OnEnded();
@@ -93,8 +92,7 @@ class KeptLock {
 
   State state() const { return state_; }
   Others others() const { return others_; }
-  uint64_t tenure() const { return tenure_; }  // the latest; 0: none yet
-  int64_t turn() const { return turn_; }       // of the tenure, from 1
+  int64_t turn() const { return turn_; }  // of the tenure, from 1
   const std::deque<Waiter>& waiting() const { return waiting_; }
   std::optional<Waiter> trying() const { return trying_; }
   bool has_node() const { return state_ == State::kHeld || state_ == State::kIdle; }
@@ -103,21 +101,19 @@ class KeptLock {
   static constexpr int kNeedsAtFirst = 2;
   static constexpr int kNeedsAtMost = 64;
   static constexpr int kRepays = 8;  // a tenure that was taken idle more often has paid for itself
-  // A first look that is not answered for so long is as good as none.
   static constexpr absl::Duration kLookAtMost = absl::Seconds(1);
 
   friend bool operator==(const KeptLock&, const KeptLock&) = default;
   template <typename H>
   friend H AbslHashValue(H h, const KeptLock& l) {
-    const Allowed allowed = l.allowed_.value_or(Allowed());
     return H::combine(std::move(h), l.limits_.turns, l.limits_.time, l.state_, l.others_,
-                      l.waiting_, l.trying_, l.withdrawn_, l.tenure_, l.turn_, l.quiet_since_,
-                      l.stayed_, l.taken_idle_, l.blind_, l.alone_, l.needs_,
-                      l.allowed_.has_value(), allowed.turns, allowed.until);
+                      l.waiting_, l.trying_, l.withdrawn_, l.turn_, l.quiet_since_, l.stayed_,
+                      l.taken_idle_, l.blind_, l.alone_, l.needs_, l.allowed_.turns,
+                      l.allowed_.until);
   }
 
  private:
-  // How much a tenure may go on while others wait, or may.
+  // How much a tenure may go on while others wait.
   struct Allowed {
     int turns = 0;
     base::BootTime until = {};
@@ -137,7 +133,6 @@ class KeptLock {
   std::deque<Waiter> waiting_;
   std::optional<Waiter> trying_;  // kJoining: for this one alone
   bool withdrawn_ = false;        // kJoining
-  uint64_t tenure_ = 0;
   int64_t turn_ = 0;
   int64_t quiet_since_ = 0;  // the turn of the last check that found it idle
   bool stayed_ = false;      // in this tenure
@@ -145,7 +140,7 @@ class KeptLock {
   bool blind_ = false;       // ... others could not be seen
   int alone_ = 0;            // grants in a row with no other contender between
   int needs_ = kNeedsAtFirst;
-  std::optional<Allowed> allowed_;
+  Allowed allowed_;
 };
 
 }  // namespace zkrecipes::recipes::machine

@@ -172,13 +172,8 @@ class KeptLockWorld {
 void KeptLockWorld::Enter(Process& p, Caller& caller, bool try_only) {
   --(try_only ? budget_.tries : budget_.acquires);
   if (p.lock.state() == State::kIdle) {
-    if (!Believed(p.token)) {
-      Do(p, p.lock.OnEnded());
-    } else if (p.lock.TakeIdle(now_)) {
-      return BeginTurn(p, caller);
-    } else {
-      Do(p, p.lock.OnEnded());
-    }
+    if (Believed(p.token) && p.lock.TakeIdle()) return BeginTurn(p, caller);
+    Do(p, p.lock.OnEnded());
   }
   if (try_only && p.lock.state() != State::kNone) return;  // it is busy
   caller = {Caller::kWaits, ++p.waiters, try_only};
@@ -193,7 +188,9 @@ void KeptLockWorld::EndTurn(Process& p, Caller& caller) {
 }
 
 void KeptLockWorld::GiveUp(Process& p, Caller& caller) {
-  Do(p, p.lock.GiveUp(std::exchange(caller, {}).waiter));
+  if (!p.lock.GiveUp(std::exchange(caller, {}).waiter)) return;
+  p.withdraws.push_back(p.joins);
+  if (budget_.acquires + budget_.tries == 0) Withdraw(p);  // nobody comes meanwhile
 }
 
 void KeptLockWorld::Do(Process& p, const KeptLock::Actions& actions, Answer refusal) {
@@ -206,10 +203,6 @@ void KeptLockWorld::Do(Process& p, const KeptLock::Actions& actions, Answer refu
       case What::kTry:
         ++p.joins;
         p.requests.emplace_back(action.what == What::kTry ? Asks::kTry : Asks::kJoin, 0);
-        break;
-      case What::kWithdraw:
-        p.withdraws.push_back(p.joins);
-        if (budget_.acquires + budget_.tries == 0) Withdraw(p);  // nobody comes meanwhile
         break;
       case What::kGrant:
         if (caller == p.callers.end()) return Check(false, "answered who does not wait");

@@ -23,7 +23,7 @@ class KeptLockTest : public ::testing::Test {
   Actions EndTurn() { return lock_.OnTurnOver(now_); }
   // Taken, and given back, with nobody else.
   void TakeOnce(bool alone) {
-    if (lock_.TakeIdle(now_)) return (void)EndTurn();
+    if (lock_.TakeIdle()) return (void)EndTurn();
     lock_.Acquire(++waiter_);
     lock_.OnGranted(alone);
     EndTurn();
@@ -62,7 +62,7 @@ TEST_F(KeptLockTest, JoinsForTheFirstWaiterAndGrantsInTheirOrder) {
   EXPECT_EQ(lock_.state(), State::kNone);
 }
 
-TEST_F(KeptLockTest, StaysOnlyOnceItWasTakenTwiceWithNoOtherBetween) {
+TEST_F(KeptLockTest, StaysOnlyOnceItWasTakenThreeTimesWithNoOtherBetween) {
   TakeOnce(/*alone=*/false);
   EXPECT_EQ(lock_.state(), State::kNone);
   TakeOnce(/*alone=*/true);
@@ -78,33 +78,31 @@ TEST_F(KeptLockTest, StaysOnlyOnceItWasTakenTwiceWithNoOtherBetween) {
 
 TEST_F(KeptLockTest, AnIdleLockIsTakenWithoutAnActionAndCountsItsTurns) {
   MakeStay();
-  const uint64_t tenure = lock_.tenure();
   for (int64_t turn = 2; turn < 10; ++turn) {
-    ASSERT_TRUE(lock_.TakeIdle(now_));
+    ASSERT_TRUE(lock_.TakeIdle());
     EXPECT_EQ(lock_.turn(), turn);
-    EXPECT_FALSE(lock_.TakeIdle(now_));
+    EXPECT_FALSE(lock_.TakeIdle());
     EXPECT_THAT(EndTurn(), IsEmpty());
   }
-  EXPECT_EQ(lock_.tenure(), tenure);
 }
 
 TEST_F(KeptLockTest, AnIdleLockLeavesAsSoonAsAnotherContenderWaits) {
   MakeStay();
   EXPECT_THAT(lock_.OnOthers(true, now_), ElementsAre(Action{What::kLeave}));
   EXPECT_EQ(lock_.state(), State::kNone);
-  EXPECT_FALSE(lock_.TakeIdle(now_));
+  EXPECT_FALSE(lock_.TakeIdle());
 }
 
 TEST_F(KeptLockTest, AHeldLockThatIsAskedForLeavesAtItsRelease) {
   MakeStay();
-  ASSERT_TRUE(lock_.TakeIdle(now_));
+  ASSERT_TRUE(lock_.TakeIdle());
   EXPECT_THAT(lock_.OnOthers(true, now_), IsEmpty());
   EXPECT_THAT(EndTurn(), ElementsAre(Action{What::kLeave}));
 }
 
 TEST_F(KeptLockTest, OnceAskedItPassesOnNoMoreThanSoManyTurns) {
   MakeStay();
-  ASSERT_TRUE(lock_.TakeIdle(now_));
+  ASSERT_TRUE(lock_.TakeIdle());
   lock_.OnOthers(true, now_);
   EXPECT_EQ(TurnsUntilLeft(), 3);
   // Those that still wait queue again, behind the other contender.
@@ -113,7 +111,7 @@ TEST_F(KeptLockTest, OnceAskedItPassesOnNoMoreThanSoManyTurns) {
 
 TEST_F(KeptLockTest, OnceAskedItPassesOnNoTurnAfterSoLong) {
   MakeStay();
-  ASSERT_TRUE(lock_.TakeIdle(now_));
+  ASSERT_TRUE(lock_.TakeIdle());
   lock_.OnOthers(true, now_);
   lock_.Acquire(++waiter_);
   now_ = now_ + absl::Milliseconds(50);
@@ -129,22 +127,13 @@ TEST_F(KeptLockTest, TurnsAreFreeUntilTheFirstLookIsAnsweredButNotForever) {
     ASSERT_EQ(EndTurn().front().what, What::kGrant);
   }
   EXPECT_EQ(lock_.others(), Others::kNotKnown);
-  now_ = now_ + KeptLock::kLookAtMost;
-  lock_.Acquire(++waiter_);
-  EXPECT_THAT(EndTurn(), ElementsAre(Action{What::kLeave}, Action{What::kJoin}));
-}
-
-TEST_F(KeptLockTest, AnIdleLockIsNotTakenAnyMoreWhenItsLookIsNotAnswered) {
-  for (int i = 0; lock_.state() != State::kIdle; ++i) TakeOnce(/*alone=*/true);
-  EXPECT_TRUE(lock_.TakeIdle(now_));
-  EndTurn();
-  now_ = now_ + KeptLock::kLookAtMost;
-  EXPECT_FALSE(lock_.TakeIdle(now_));
+  lock_.OnBlind(now_);
+  EXPECT_EQ(TurnsUntilLeft(), 3);
 }
 
 TEST_F(KeptLockTest, OnceAskedItIsToEndWhateverBecomesOfTheOther) {
   MakeStay();
-  ASSERT_TRUE(lock_.TakeIdle(now_));
+  ASSERT_TRUE(lock_.TakeIdle());
   lock_.OnOthers(true, now_);
   lock_.OnOthers(false, now_);
   EXPECT_THAT(EndTurn(), ElementsAre(Action{What::kLeave}));
@@ -154,7 +143,7 @@ TEST_F(KeptLockTest, AnyChangeAsksOfAnIdleLockAndOfAHeldOne) {
   MakeStay();
   EXPECT_THAT(lock_.OnChanged(now_), ElementsAre(Action{What::kLeave}));
   MakeStay();
-  ASSERT_TRUE(lock_.TakeIdle(now_));
+  ASSERT_TRUE(lock_.TakeIdle());
   EXPECT_THAT(lock_.OnChanged(now_), IsEmpty());
   EXPECT_THAT(EndTurn(), ElementsAre(Action{What::kLeave}));
 }
@@ -199,7 +188,7 @@ TEST_F(KeptLockTest, AnIdleLockThatNobodyTakesIsLetGo) {
 
 TEST_F(KeptLockTest, AHeldLockIsNotQuiet) {
   MakeStay();
-  ASSERT_TRUE(lock_.TakeIdle(now_));
+  ASSERT_TRUE(lock_.TakeIdle());
   for (int i = 0; i < 3; ++i) EXPECT_THAT(lock_.OnQuietCheck(), IsEmpty());
   EndTurn();
   EXPECT_THAT(lock_.OnQuietCheck(), IsEmpty());  // it has been idle for a moment
@@ -223,7 +212,6 @@ TEST_F(KeptLockTest, ALostLeaseEndsTheTenureAndThoseThatWaitQueueAnew) {
   lock_.Acquire(2);
   EXPECT_THAT(lock_.OnEnded(), ElementsAre(Action{What::kLeave}, Action{What::kJoin}));
   EXPECT_THAT(lock_.OnGranted(false), ElementsAre(Action{What::kGrant, 2}));
-  EXPECT_EQ(lock_.tenure(), 2u);
   EXPECT_EQ(lock_.turn(), 1);
 }
 
@@ -244,8 +232,8 @@ TEST_F(KeptLockTest, ATrysRefusalIsNoAnswerToTheOthers) {
 TEST_F(KeptLockTest, TheLastThatGivesUpWithdrawsAndALateGrantIsGivenBack) {
   lock_.Acquire(1);
   lock_.Acquire(2);
-  EXPECT_THAT(lock_.GiveUp(1), IsEmpty());
-  EXPECT_THAT(lock_.GiveUp(2), ElementsAre(Action{What::kWithdraw}));
+  EXPECT_FALSE(lock_.GiveUp(1));
+  EXPECT_TRUE(lock_.GiveUp(2));
   EXPECT_THAT(lock_.OnGranted(false), ElementsAre(Action{What::kLeave}));
 }
 
@@ -258,10 +246,18 @@ TEST_F(KeptLockTest, WhoComesAfterAWithdrawalIsServedByTheNextJoin) {
 
 TEST_F(KeptLockTest, AWithdrawalThatCameLateLeavesANewcomerItsPlace) {
   lock_.Acquire(1);
-  EXPECT_THAT(lock_.GiveUp(1), ElementsAre(Action{What::kWithdraw}));
+  EXPECT_TRUE(lock_.GiveUp(1));
   lock_.Acquire(2);
   EXPECT_FALSE(lock_.OnWithdraw());
   EXPECT_THAT(lock_.OnRefused(), ElementsAre(Action{What::kRefuse, 2}));
+}
+
+TEST_F(KeptLockTest, ATryIsWithdrawnWithItsCallerWhoeverElseWaits) {
+  lock_.Acquire(1, /*try_only=*/true);
+  lock_.Acquire(2);
+  EXPECT_TRUE(lock_.GiveUp(1));
+  EXPECT_TRUE(lock_.OnWithdraw());
+  EXPECT_THAT(lock_.OnRefused(), ElementsAre(Action{What::kJoin}));
 }
 
 }  // namespace
