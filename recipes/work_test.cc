@@ -183,11 +183,13 @@ TEST_P(WorkTest, AReleaseThatIsNotConfirmedTakesASessionTimeoutAtMost) {
 
 // What became of the node is not known, whatever is given up behind that.
 TEST_P(WorkTest, AReleaseThatIsNotConfirmedIsToldAfterAnAcquireThatIsGivenUp) {
-  Start([this](const Lease&, const std::stop_token&) {
+  std::stop_token released;
+  Start([&](const Lease& lease, const std::stop_token&) {
     ensemble_.Disconnect(*client_);
+    released = lease.ended();
     ++terms_;
   });
-  ASSERT_TRUE(Await([this] { return terms_ == 1; }));
+  ASSERT_TRUE(Await([&] { return terms_ == 1 && released.stop_requested(); }));
   ensemble_.Advance(absl::Minutes(1));  // it waits for its second lease
   stop_.request_stop();
   EXPECT_EQ(EndNow().code(), StatusCode::kDeadlineExceeded);
@@ -206,6 +208,7 @@ TEST_P(WorkTest, AReleaseThatWasNotConfirmedIsForgottenWithAConnection) {
   const auto in_the_way = GetParam().in_the_way(other, "/q");
   ASSERT_TRUE(in_the_way.ok()) << in_the_way.status();
   ensemble_.Reconnect(*client_);
+  ASSERT_TRUE(Await([this] { return queued() == 2; }));  // with its second acquire
   ensemble_.Advance(absl::Minutes(1));
   stop_.request_stop();
   EXPECT_EQ(EndNow(), absl::OkStatus());
