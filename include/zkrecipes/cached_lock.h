@@ -111,7 +111,7 @@ class [[nodiscard]] CachedLease {
 //   - From the moment when this process has heard that another contender has come (by a watch
 //     event; after a lost connection, once it is back), an idle lock is let go at once, and a held
 //     one after at most CachedLockOptions::max_turns_once_asked further turns; also if the other
-//     has gone again, and for any other child of the path that comes.
+//     has gone again, and for any other child of the path that comes or goes.
 //   - A *try* of another process (Lock::TryAcquire) does not queue, so nobody hears of it: it finds
 //     the lock busy for as long as it stays here. Have the others wait, if only for a moment.
 //   - A node that stays keeps the session proven, with the writes of any held lease.

@@ -4,8 +4,8 @@
 
 #include "recipes/cached/local_queue.h"
 
+#include <future>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -78,15 +78,17 @@ TEST_F(LocalQueueTest, ListenersHearThatThereWasNoConnection) {
 TEST_F(LocalQueueTest, ListenersHearThatATryWasCancelled) {
   ensemble_.Disconnect(*client_);
   std::stop_source stop;
-  std::optional<LocalQueue::Answer> got;
+  std::promise<StatusCode> got;
+  auto answered = got.get_future();
   queue::call::Async(
       LocalQueue::Entering(LocalQueue::Of(*client_, kLedger, options_), LocalQueue::Form::kTry),
-      {.cancel = stop.get_token()}, [&](LocalQueue::Answer answer) { got = std::move(answer); });
+      {.cancel = stop.get_token()},
+      [&](const LocalQueue::Answer& answer) { got.set_value(answer.status().code()); });
   ensemble_.RunUntilIdle();
-  ASSERT_FALSE(got.has_value());
+  ASSERT_EQ(answered.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
   stop.request_stop();
   EXPECT_EQ(Told(), StatusCode::kCancelled);
-  EXPECT_EQ(got->status().code(), StatusCode::kCancelled);
+  EXPECT_EQ(answered.get(), StatusCode::kCancelled);
 }
 
 // Nobody takes it meanwhile, and nothing else would let it go.

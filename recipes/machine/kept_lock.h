@@ -28,7 +28,8 @@ namespace zkrecipes::recipes::machine {
 // A tenure is the time from one grant of the node to its end; a turn, that of one local holder in
 // it. Whether other contenders wait is known once a listing with a watch has said so, which is
 // asked for only if a tenure may go on beyond its first turn. Until it is answered, or for
-// kLookAtMost, turns begin freely: a newcomer would not be heard of sooner by a watch.
+// kLookAtMost after it was sent, turns begin freely: a newcomer would not be heard of sooner by a
+// watch.
 //
 // Whether the node stays: another process that wants an idle lock waits twice as long as for a free
 // one. So it must have been granted several times with no other contender between, and each
@@ -78,8 +79,8 @@ class KeptLock {
   Actions OnRefused();
   // The holder's turn is over. `now`: heeded once others wait.
   Actions OnTurnOver(base::BootTime now);
-  // The path has changed. Behind a listing that showed nobody, somebody has come: if he has gone
-  // since, the tenure ends all the same.
+  // The path has changed. Behind a listing that showed nobody, somebody has come, or a child that
+  // is no contender has come or gone: the tenure ends, whoever is there now.
   Actions OnChanged(base::BootTime now);
   // After a listing of the path.
   Actions OnOthers(bool wait, base::BootTime now);
