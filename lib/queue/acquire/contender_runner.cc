@@ -79,6 +79,8 @@ void ContenderRunner::Leave(Waiter waiter) {
   core_->Post([self = shared_from_this(), waiter = std::move(waiter)](session::Session*) mutable {
     if (waiter != nullptr) self->releases_.push_back(std::move(waiter));
     if (self->session_ != nullptr) return self->On(event::Leave{});
+    // It has ended by itself, perhaps before the caller that gave up had kept its answer.
+    if (self->notifier_) self->notifier_->OnMaybeRefused();
     self->AnswerReleases(self->held_ ? self->held_->state().left() : absl::OkStatus());
   });
 }
