@@ -3,7 +3,6 @@
 #include "lib/session/heartbeat.h"
 
 #include <algorithm>
-#include <utility>
 #include <variant>
 
 #include "absl/strings/str_cat.h"

@@ -3,7 +3,6 @@
 #include "lib/session/server_report.h"
 
 #include <algorithm>
-#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"

@@ -2,10 +2,6 @@
 
 #include "lib/session/session.h"
 
-#include <algorithm>
-#include <string>
-#include <utility>
-
 namespace zkrecipes::session {
 namespace {
 

@@ -2,7 +2,6 @@
 
 #include "zkrecipes/client.h"
 
-#include <stop_token>
 #include <utility>
 
 #include "absl/strings/str_cat.h"

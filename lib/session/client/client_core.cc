@@ -3,16 +3,12 @@
 #include "lib/session/client/client_core.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 
-#include "lib/base/executor.h"
 #include "lib/session/client/client_options.h"
 #include "lib/session/subscriber.h"
-#include "lib/zk/loop/loop.h"
-#include "zkrecipes/event_loop.h"
 
 namespace zkrecipes::internal {
 namespace {

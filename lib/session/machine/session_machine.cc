@@ -2,8 +2,6 @@
 
 #include "lib/session/machine/session_machine.h"
 
-#include <utility>
-
 #include "lib/zk/seam/connect_pace.h"
 
 namespace zkrecipes::session::machine {

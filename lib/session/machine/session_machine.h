@@ -38,8 +38,6 @@
 #include <variant>
 #include <vector>
 
-#include "absl/time/time.h"
-
 #include "lib/zk/seam/types.h"
 
 namespace zkrecipes::session::machine {

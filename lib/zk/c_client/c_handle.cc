@@ -12,9 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "lib/base/process.h"
 #include "lib/base/shortage.h"
-#include "lib/zk/c_client/c_client.h"
 #include "lib/zk/wire/jute_reader.h"
 
 namespace zkrecipes::zk::c_client {

@@ -2,13 +2,11 @@
 
 #include "lib/zk/c_client/c_hooks.h"
 
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <string>
-#include <utility>
 
 #include "lib/zk/c_client/c_client.h"
 

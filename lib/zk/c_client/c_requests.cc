@@ -3,7 +3,6 @@
 // Requests to the C client and its completions. A request's number is its completion's context.
 
 #include <cstdint>
-#include <string>
 #include <utility>
 #include <variant>
 #include <vector>

@@ -8,7 +8,6 @@
 #include <atomic>
 #include <cassert>
 #include <cerrno>
-#include <thread>
 #include <utility>
 #include <vector>
 

@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>

@@ -2,8 +2,6 @@
 
 #include "lib/zk/seam/connect_pace.h"
 
-#include <algorithm>
-
 #include "lib/base/random.h"
 
 namespace zkrecipes::zk::inline seam {

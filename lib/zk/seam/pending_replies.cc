@@ -3,7 +3,6 @@
 #include "lib/zk/seam/pending_replies.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace zkrecipes::zk::inline seam {
 

@@ -5,7 +5,6 @@
 #include <netdb.h>
 #include <netinet/in.h>
 
-#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <random>

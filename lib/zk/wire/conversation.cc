@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 
-#include "lib/zk/seam/code.h"
 #include "lib/zk/wire/jute_reader.h"
 
 namespace zkrecipes::zk::wire {

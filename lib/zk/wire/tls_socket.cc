@@ -2,8 +2,6 @@
 
 #include "lib/zk/wire/tls_socket.h"
 
-#include <cerrno>
-
 namespace zkrecipes::zk::wire {
 namespace {
 
