@@ -24,11 +24,12 @@ Number* WipedOnFork() {
 
 }  // namespace
 
-// Asked first, since stderr's flags are shared with other processes. A pipe that has room takes a
-// line of up to 4 KiB at once.
+// Asked first, since stderr's flags are shared with other processes, and a reader that is gone (also
+// POLLERR or POLLHUP) would end the program by SIGPIPE. A pipe that has room takes a line of up to
+// 4 KiB at once.
 bool TellOnStderr(const char* what) {
   pollfd to{STDERR_FILENO, POLLOUT, 0};
-  if (poll(&to, 1, 0) != 1 || (to.revents & POLLOUT) == 0) return false;
+  if (poll(&to, 1, 0) != 1 || to.revents != POLLOUT) return false;
   const std::string line = std::string("zkrecipes: ") + what + "\n";
   return write(STDERR_FILENO, line.data(), line.size()) > 0;
 }

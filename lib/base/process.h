@@ -59,8 +59,8 @@ inline void Leak(std::shared_ptr<void> pointer) {
   }
 }
 
-// Writes a line to stderr. False: nobody reads a pipe that is full, or a terminal is stopped. The
-// caller, which others may wait for, does not wait for that.
+// Writes a line to stderr. False: nobody reads a pipe, which is full or has lost its reader, or a
+// terminal is stopped. The caller, which others may wait for, does not wait for that.
 bool TellOnStderr(const char* what);
 
 // Ends the process: a precondition was broken, and continuing would corrupt memory or break a

@@ -126,6 +126,19 @@ TEST(TellOnStderrDeathTest, NeitherItNorTheEndOfTheProcessWaitsForAReader) {
   EXPECT_EXIT(_exit(TellOnStderr("read") ? 0 : 1), testing::ExitedWithCode(0), "zkrecipes: read\n");
 }
 
+// On a thread of the program's, which may have the turn of a loop: SIGPIPE is not blocked there.
+TEST(TellOnStderrDeathTest, AReaderThatIsGoneDoesNotEndTheProgram) {
+  EXPECT_EXIT(
+      {
+        int ends[2];
+        _exit(pipe(ends) == 0 && dup2(ends[1], STDERR_FILENO) == STDERR_FILENO &&
+                      close(ends[0]) == 0 && !TellOnStderr("not read")
+                  ? 0
+                  : 1);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
 TEST(Leak, KeepsWhatIsSharedAlive) {
   auto shared = std::make_shared<int>(7);
   const std::weak_ptr<int> weak = shared;
