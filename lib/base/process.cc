@@ -41,10 +41,11 @@ uint64_t HomeProcess::ThisProcess() {
   // told apart.
   if (wiped == nullptr) return static_cast<uint64_t>(getpid());
   uint64_t number = wiped->load();
-  // Zero: this process is the first, or a new child. Of its threads the first one gives the number,
-  // which goes on from its parent's, so that no ancestor has it.
-  if (number == 0 && wiped->compare_exchange_strong(number, last + 1)) return ++last;
-  return number;
+  if (number != 0) return number;
+  // This process is the first, or a new child. Counted before any thread may have the number: a
+  // child that is forked amid this must count on from it.
+  const uint64_t next = ++last;
+  return wiped->compare_exchange_strong(number, next) ? next : number;
 }
 
 }  // namespace zkrecipes::base
