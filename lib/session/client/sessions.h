@@ -86,6 +86,7 @@ class Sessions {
   };
 
   Session* Add(std::string apart);
+  Session* Usable(Session& session);
   std::function<void(const SessionReport&)> ReportsOf(int index) const;
   void OnChange(Member& member, Change change);
   ClientState StateAfter(const Member& member, Change change) const;
