@@ -34,7 +34,6 @@ class LoopReadyTest : public LoopTest {
  protected:
   void SetUp() override {
     LoopTest::SetUp();
-    poll_set_ = dynamic_cast<c_client::PollSet*>(loop_.get());
     pollable_.on_ready = [this] {
       char bytes[100];
       const ssize_t got = read(pipe_.out(), bytes, sizeof(bytes));
@@ -42,10 +41,10 @@ class LoopReadyTest : public LoopTest {
       heard_ += static_cast<int>(got);
       heard_.notify_all();
     };
-    OnLoop([this] { poll_set_->Add(&pollable_); });
+    OnLoop([this] { loop_->Add(&pollable_); });
   }
   void TearDown() override {
-    OnLoop([this] { poll_set_->Remove(&pollable_); });
+    OnLoop([this] { loop_->Remove(&pollable_); });
     LoopTest::TearDown();
   }
   void AwaitHeard(int count) {
@@ -57,7 +56,6 @@ class LoopReadyTest : public LoopTest {
 
   Pipe pipe_;
   FakePollable pollable_{pipe_.out()};
-  c_client::PollSet* poll_set_ = nullptr;
   std::atomic<int> heard_ = 0;  // bytes
   std::thread::id reader_;      // of the latest
 };
@@ -170,7 +168,7 @@ TEST_F(LoopReadyTest, IsNotDisturbedByAChildOfTheThreadThatHasTheTurn) {
   const std::multiset<int> before = SetWith(pipe_.out()).members;
   const pid_t child = base::ForkWhileOthersSleep();
   if (child == 0) {
-    poll_set_->Remove(&pollable_);
+    loop_->Remove(&pollable_);
     loop_->CallAt(base::BootNow() + absl::Hours(1), [] {});
     loop_->RunUntil([] { return false; }, base::BootNow() + absl::Milliseconds(20));
     loop_->GiveBack();
