@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <utility>
 
 #include "zkrecipes/session_report.h"
 
@@ -21,40 +20,19 @@ class PathBudget {
   // What a watch takes besides its path: a length field, when watches are set again.
   static constexpr size_t kPerWatch = 4;
 
-  // A share of the budget, given back on destruction.
-  class Reservation {
-   public:
-    Reservation() = default;
-    Reservation(Reservation&& other) noexcept
-        : used_(std::move(other.used_)), bytes_(std::exchange(other.bytes_, 0)) {}
-    Reservation& operator=(Reservation&& other) noexcept {
-      Free();
-      used_ = std::move(other.used_);
-      bytes_ = std::exchange(other.bytes_, 0);
-      return *this;
-    }
-    ~Reservation() { Free(); }
-    explicit operator bool() const { return used_ != nullptr; }
-
-   private:
-    friend class PathBudget;
-    Reservation(std::shared_ptr<size_t> used, size_t bytes)
-        : used_(std::move(used)), bytes_(bytes) {
-      *used_ += bytes_;
-    }
-    void Free() {
-      if (used_ != nullptr) *used_ -= bytes_;
-      used_ = nullptr;
-    }
-
-    std::shared_ptr<size_t> used_;
-    size_t bytes_ = 0;
+  struct GiveBack {
+    std::shared_ptr<size_t> used;  // of the budget, which may be gone
+    size_t bytes = 0;
+    void operator()(size_t*) const { *used -= bytes; }
   };
+  // A share of the budget, given back on destruction.
+  using Reservation = std::unique_ptr<size_t, GiveBack>;
 
   // A reservation that is false if it does not fit.
   Reservation Reserve(size_t bytes) {
     if (!Fits(bytes)) return {};
-    return Reservation(used_, bytes);
+    *used_ += bytes;
+    return Reservation(used_.get(), GiveBack{used_, bytes});
   }
   bool Fits(size_t bytes) const { return bytes <= kLimit - *used_; }
   size_t used() const { return *used_; }
