@@ -77,6 +77,11 @@ class CHandle final : public Handle, public Pollable {
   void Connected();
   void Served();  // a request was answered by the server
   void Lost();
+  void SendCredential(const base::Secret& credential);
+  void End();
+  void End(Code why);
+
+  // Failures (c_failures.cc)
   enum class Socket { kNone, kConnecting, kHandshake, kConnected };
   // After a call that failed with `rc`, in state `before`.
   void Failed(Socket before, int rc);
@@ -86,9 +91,6 @@ class CHandle final : public Handle, public Pollable {
   // `error`: why the connection could not be made; 0 if it was.
   ServerFailure WhatItDid(Socket before, int rc, int error);
   std::optional<ServerFailure> WhatItDidUnderTls(Socket before, Socket late);
-  void SendCredential(const base::Secret& credential);
-  void End();
-  void End(Code why);
 
   // Driving (c_drive.cc)
   Socket socket_state() const;
