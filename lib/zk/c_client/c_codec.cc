@@ -31,20 +31,6 @@ std::string ToHost(const std::string& server) {
   return absl::StrReplaceAll(server, {{"[", ""}, {"]", ""}});
 }
 
-int ToCMode(CreateMode mode) {
-  switch (mode) {
-    case CreateMode::kPersistent:
-      return ZOO_PERSISTENT;
-    case CreateMode::kContainer:
-      return ZOO_CONTAINER;
-    case CreateMode::kEphemeral:
-      return ZOO_EPHEMERAL;
-    case CreateMode::kEphemeralSequential:
-      return ZOO_EPHEMERAL_SEQUENTIAL;
-  }
-  return ZOO_PERSISTENT;
-}
-
 Stat FromC(const ::Stat& stat) {
   Stat result;
   result.czxid = stat.czxid;
@@ -87,7 +73,7 @@ struct CMulti::Add {
     if (r.mode != CreateMode::kPersistent && r.mode != CreateMode::kEphemeral) return false;
     const CAcl& own = r.acl.empty() ? acl : multi.acls_.emplace_back(r.acl);
     zoo_create_op_init(&op, r.path.c_str(), r.data.data(), static_cast<int>(r.data.size()),
-                       own.get(), ToCMode(r.mode), /*path_buffer=*/nullptr, 0);
+                       own.get(), static_cast<int>(r.mode), /*path_buffer=*/nullptr, 0);
     return true;
   }
   bool operator()(const Delete& r) {

@@ -18,8 +18,6 @@ namespace zkrecipes::zk::c_client {
 // brackets: "[::1]:2181" becomes "::1:2181".
 std::string ToHost(const std::string& server);
 
-int ToCMode(CreateMode mode);
-
 Stat FromC(const ::Stat& stat);
 
 std::vector<AclEntry> FromC(const ACL_vector& acl);

@@ -25,11 +25,11 @@ TEST(CCodec, KeepsTheFieldsOfAStat) {
   EXPECT_EQ(FromC(stat), expected);
 }
 
-TEST(CCodec, NamesTheModesAsTheServerDoes) {
-  EXPECT_EQ(ToCMode(CreateMode::kPersistent), 0);
-  EXPECT_EQ(ToCMode(CreateMode::kEphemeral), 1);
-  EXPECT_EQ(ToCMode(CreateMode::kEphemeralSequential), 3);
-  EXPECT_EQ(ToCMode(CreateMode::kContainer), 4);
+TEST(CCodec, NamesTheModesAsTheCClientDoes) {
+  EXPECT_EQ(static_cast<int>(CreateMode::kPersistent), ZOO_PERSISTENT);
+  EXPECT_EQ(static_cast<int>(CreateMode::kEphemeral), ZOO_EPHEMERAL);
+  EXPECT_EQ(static_cast<int>(CreateMode::kEphemeralSequential), ZOO_EPHEMERAL_SEQUENTIAL);
+  EXPECT_EQ(static_cast<int>(CreateMode::kContainer), ZOO_CONTAINER);
 }
 
 TEST(CCodec, GivesAnAclOfItsOwn) {

@@ -128,7 +128,7 @@ struct CHandle::Issue {
 
   int Make(const Create& r, const CAcl& acl) const {
     return zoo_acreate2(zh(), r.path.c_str(), r.data.data(), static_cast<int>(r.data.size()),
-                        acl.get(), ToCMode(r.mode), Completions::Created, context);
+                        acl.get(), static_cast<int>(r.mode), Completions::Created, context);
   }
   zhandle_t* zh() const { return handle->zh_; }
 };

@@ -51,7 +51,8 @@ struct AclEntry {
   }
 };
 
-enum class CreateMode { kPersistent, kContainer, kEphemeral, kEphemeralSequential };
+// With ZooKeeper's own numbers.
+enum class CreateMode { kPersistent = 0, kEphemeral = 1, kEphemeralSequential = 3, kContainer = 4 };
 
 // create2: the reply carries the name that the server chose and the new node's Stat.
 struct Create {
