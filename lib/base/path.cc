@@ -3,16 +3,12 @@
 #include "lib/base/path.h"
 
 #include <cassert>
-#include <cstdint>
-#include <optional>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
-
-#include "lib/base/utf8.h"
 
 namespace zkrecipes::base {
 namespace {

@@ -6,6 +6,8 @@
 #define ZKRECIPES_LIB_BASE_PATH_H_
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/base/attributes.h"
@@ -35,6 +37,9 @@ std::string Printable(absl::string_view text);
 
 // Well-formed UTF-8: no overlong forms, no surrogates.
 bool IsUtf8(absl::string_view text);
+// Takes one such character off the front. Nullopt, and nothing is taken, if it is none. REQUIRES:
+// `text` is not empty.
+std::optional<uint32_t> TakeCharacter(absl::string_view& text);
 
 // "/a/b" of "/a/b/c"; "/" of "/a". REQUIRES: path is absolute and not the root.
 std::string ParentPath(const std::string& path);

@@ -11,7 +11,7 @@
 #include "absl/strings/strip.h"
 #include "nlohmann/json.hpp"
 
-#include "lib/base/utf8.h"
+#include "lib/base/path.h"
 #include "lib/queue/machine/node_name.h"
 
 namespace zkrecipes::zkr {
