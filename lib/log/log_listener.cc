@@ -111,12 +111,8 @@ class LogWriter : public EventListener {
   }
   void OnNotGranted(const std::string& path, const absl::Status& why,
                     absl::Duration after) override {
-    // Lives until Write has copied it.
-    const std::string reason = why.ToString();
     const LogLevel level = IsExpected(why) ? LogLevel::kInfo : LogLevel::kWarning;
-    LogRecord record = RecordOf(LogEvent::kNotGranted, level, path, after);
-    record.reason = reason;
-    Write(record);
+    Write(RecordOf(LogEvent::kNotGranted, level, path, after), why.ToString());
   }
   void OnSuspect(const Sequencer& lease) override {
     Write(RecordOf(LogEvent::kSuspect, LogLevel::kWarning, lease));
@@ -125,10 +121,7 @@ class LogWriter : public EventListener {
     Write(RecordOf(LogEvent::kProven, LogLevel::kInfo, lease));
   }
   void OnLost(const Sequencer& lease, LeaseEnd why) override {
-    const std::string reason = TextOf(why);
-    LogRecord record = RecordOf(LogEvent::kLost, LogLevel::kError, lease);
-    record.reason = reason;
-    Write(record);
+    Write(RecordOf(LogEvent::kLost, LogLevel::kError, lease), TextOf(why));
   }
   void OnReleased(const Sequencer& lease, absl::Duration held) override {
     Write(RecordOf(LogEvent::kReleased, LogLevel::kInfo, lease, held));
@@ -145,11 +138,9 @@ class LogWriter : public EventListener {
                     const PartitionsReport& before) override {
     const LogLevel level = LevelOf(now, before);
     if (level < least_) return;  // before the text is made
-    const std::string reason = TextOf(now);
     LogRecord record = RecordOf(LogEvent::kPartitions, level, path);
     record.waits_for = now.waited_for;
-    record.reason = reason;
-    Write(record);
+    Write(record, TextOf(now));
   }
 
   void OnNewSession(const SessionReport& report) {
@@ -161,27 +152,25 @@ class LogWriter : public EventListener {
     Write({.event = LogEvent::kNoConnection,
            .level = LogLevel::kError,
            .session = report.session,
-           .lasted = absl::ToChronoNanoseconds(report.cut_off),
-           .reason = report.trouble});
+           .lasted = absl::ToChronoNanoseconds(report.cut_off)},
+          report.trouble);
   }
   void OnState(ClientState state) {
-    const std::string reason = TextOf(state);
-    Write({.event = LogEvent::kClient, .level = LevelOf(state), .reason = reason});
+    Write({.event = LogEvent::kClient, .level = LevelOf(state)}, TextOf(state));
   }
 
  private:
   // A record whose texts outlive the event that it was made of.
   struct Kept {
-    explicit Kept(const LogRecord& r) : record(r), path(r.path), node(r.node), reason(r.reason) {}
     LogRecord record;  // its texts are void
     std::string path, node, reason;
   };
 
-  void Write(LogRecord record) {
+  void Write(LogRecord record, std::string reason = "") {
     // Before any copy is made: a listener that leaves out most records costs next to nothing.
     if (record.level < least_) return;
     record.time = std::chrono::system_clock::now();
-    kept_->Tell(Kept(record));
+    kept_->Tell({record, std::string(record.path), std::string(record.node), std::move(reason)});
   }
 
   const LogLevel least_;
