@@ -179,30 +179,23 @@ class Pool : public std::enable_shared_from_this<Pool> {
   bool over_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
-// A maker's view of a pool: its tasks run with the maker's signal mask.
-class PoolExecutor : public Executor {
+// A maker's view of a pool: its tasks run with the maker's signal mask. If it `owns` the pool, that
+// ends with it: its threads do not wait for another task, the one that is kept least of all.
+class PoolExecutor : public GrowingExecutor {
  public:
-  explicit PoolExecutor(std::shared_ptr<Pool> pool) : pool_(std::move(pool)) {
+  PoolExecutor(std::shared_ptr<Pool> pool, bool owns) : pool_(std::move(pool)), owns_(owns) {
     pthread_sigmask(SIG_BLOCK, nullptr, &signals_);
   }
+  ~PoolExecutor() override {
+    if (owns_) pool_->Over();
+  }
   void Execute(Task task) override { pool_->Execute(std::move(task), signals_); }
-
- private:
-  const std::shared_ptr<Pool> pool_;
-  sigset_t signals_;
-};
-
-class OwnPoolExecutor : public GrowingExecutor {
- public:
-  explicit OwnPoolExecutor(const std::shared_ptr<Pool>& pool) : pool_(pool), tasks_(pool) {}
-  // Its threads do not wait for another task, the one that is kept least of all.
-  ~OwnPoolExecutor() override { pool_->Over(); }
-  void Execute(Task task) override { tasks_.Execute(std::move(task)); }
   absl::Status KeepThread() override { return pool_->KeepThread(); }
 
  private:
   const std::shared_ptr<Pool> pool_;
-  PoolExecutor tasks_;
+  const bool owns_;
+  sigset_t signals_;
 };
 
 std::shared_ptr<Pool> NewPool(PoolOptions options) {
@@ -228,11 +221,11 @@ class Inline : public Executor {
 }  // namespace
 
 std::shared_ptr<GrowingExecutor> NewGrowingExecutor(const PoolOptions& options) {
-  return std::make_shared<OwnPoolExecutor>(NewPool(options));
+  return std::make_shared<PoolExecutor>(NewPool(options), /*owns=*/true);
 }
 
 std::shared_ptr<Executor> SharedExecutor() {
-  return std::make_shared<PoolExecutor>(OfThisProcess<SharedPool>().callbacks);
+  return std::make_shared<PoolExecutor>(OfThisProcess<SharedPool>().callbacks, /*owns=*/false);
 }
 
 absl::Status KeepSharedThread() { return OfThisProcess<SharedPool>().callbacks->KeepThread(); }
