@@ -152,7 +152,7 @@ std::vector<zk::AclEntry> EntriesOf(const std::vector<Acl>& acls) {
 
 // Who may delete children, or change the ACL and then delete them, can take a lock from its holder.
 bool StrangersMayTake(const std::vector<zk::AclEntry>& acl) {
-  return std::any_of(acl.begin(), acl.end(), [](const zk::AclEntry& entry) {
+  return std::ranges::any_of(acl, [](const zk::AclEntry& entry) {
     return (entry.permissions & (kDelete | kAdmin)) != 0 && entry.scheme == "world";
   });
 }

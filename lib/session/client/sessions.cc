@@ -100,9 +100,8 @@ Session* Sessions::Of(zk::SessionId id) {
 // ---- all of them --------------------------------------------------------------------------------
 
 bool Sessions::connected() const {
-  return std::all_of(members_.begin(), members_.end(), [](const auto& member) {
-    return !member->counts || member->session->connected();
-  });
+  return std::ranges::all_of(
+      members_, [](const auto& member) { return !member->counts || member->session->connected(); });
 }
 
 absl::Status Sessions::trouble() const {
@@ -127,7 +126,7 @@ void Sessions::SetCredentials(base::Secrets all) {
 
 void Sessions::AddCredential(const base::Secret& credential) {
   base::Secrets all = options_.handle.digest_credentials;
-  if (std::find(all.begin(), all.end(), credential) != all.end()) return;
+  if (std::ranges::count(all, credential) > 0) return;
   all.push_back(credential);
   SetCredentials(std::move(all));
 }

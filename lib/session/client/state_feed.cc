@@ -2,7 +2,6 @@
 
 #include "lib/session/client/state_feed.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace zkrecipes::session::client {
@@ -12,9 +11,7 @@ void StateFeed::Publish(ClientState state) {
   {
     base::MutexLock lock(mutex_);
     state_ = state;
-    const auto gone = [](const std::weak_ptr<StateSubscriber>& s) { return s.expired(); };
-    subscribers_.erase(std::remove_if(subscribers_.begin(), subscribers_.end(), gone),
-                       subscribers_.end());
+    std::erase_if(subscribers_, [](const auto& weak) { return weak.expired(); });
     for (const auto& weak : subscribers_) {
       if (auto subscriber = weak.lock()) subscribers.push_back(std::move(subscriber));
     }

@@ -109,7 +109,7 @@ void CHandle::SetCredentials(const base::Secrets& all) {
   if (!connected_ || ended_) return;  // Connected sends them
   set_touched(true);
   const auto without = [](const base::Secrets& some, const base::Secret& one) {
-    return std::find(some.begin(), some.end(), one) == some.end();
+    return std::ranges::count(some, one) == 0;
   };
   for (const base::Secret& one : before) leaving_ |= without(all, one);
   // The new connection gets all of them.

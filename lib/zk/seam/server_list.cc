@@ -63,7 +63,7 @@ absl::StatusOr<uint16_t> ParsePort(const Part& part) {
   if (!part.has_port) return kDefaultPort;
   if (part.port.empty()) return Broken("the port number is missing after ':'");
   // SimpleAtoi alone would take a sign and blanks.
-  const bool digits = std::all_of(part.port.begin(), part.port.end(), absl::ascii_isdigit);
+  const bool digits = std::ranges::all_of(part.port, absl::ascii_isdigit);
   uint32_t port = 0;
   if (!digits || !absl::SimpleAtoi(part.port, &port) || port < 1 || port > 65535) {
     return Broken("the port must be a number from 1 to 65535");
@@ -86,11 +86,11 @@ absl::Status CheckHost(const Part& part) {
   if (part.host[0] == '.') return Broken("a host must not begin with '.'");
   if (!part.bracketed) {
     // Anything else would only fail later, in a lookup whose message does not name the list.
-    if (std::all_of(part.host.begin(), part.host.end(), IsHostCharacter)) return absl::OkStatus();
+    if (std::ranges::all_of(part.host, IsHostCharacter)) return absl::OkStatus();
     return Broken("a host has only letters, digits, '.', '-' and '_'");
   }
   const bool has_colon = part.host.find(':') != absl::string_view::npos;
-  if (has_colon && std::all_of(part.host.begin(), part.host.end(), IsIpv6Character)) {
+  if (has_colon && std::ranges::all_of(part.host, IsIpv6Character)) {
     return absl::OkStatus();
   }
   return Broken("brackets are for an IPv6 address");
@@ -199,8 +199,7 @@ absl::StatusOr<EnsembleConfig> ParseEnsembleConfig(const std::string& text) {
     const absl::string_view line = absl::StripAsciiWhitespace(untrimmed);
     absl::string_view rest = line;
     if (absl::ConsumePrefix(&rest, "version=")) {
-      const bool digits =
-          !rest.empty() && std::all_of(rest.begin(), rest.end(), absl::ascii_isxdigit);
+      const bool digits = !rest.empty() && std::ranges::all_of(rest, absl::ascii_isxdigit);
       if (!digits || !absl::SimpleHexAtoi(rest, &config.version)) {
         return WrongLine(line, "a version is a hexadecimal number of 64 bits");
       }
@@ -209,7 +208,7 @@ absl::StatusOr<EnsembleConfig> ParseEnsembleConfig(const std::string& text) {
     const size_t equals = rest.find('=');
     const absl::string_view id = rest.substr(0, equals);
     if (equals == absl::string_view::npos || id.empty() ||
-        !std::all_of(id.begin(), id.end(), absl::ascii_isdigit)) {
+        !std::ranges::all_of(id, absl::ascii_isdigit)) {
       return WrongLine(line, "needs a number and \"=\"");
     }
     auto member = ParseMember(rest.substr(equals + 1));

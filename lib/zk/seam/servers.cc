@@ -57,10 +57,7 @@ std::vector<std::string> HostsAt(const std::vector<ListedServer>& listed,
                                  const std::string& address) {
   std::vector<std::string> hosts;
   for (const ListedServer& server : listed) {
-    const NumericServers& all = server.addresses;
-    if (std::find(all.begin(), all.end(), address) != all.end()) {
-      hosts.push_back(HostOf(server.name));
-    }
+    if (std::ranges::count(server.addresses, address) > 0) hosts.push_back(HostOf(server.name));
   }
   // Without the list's names a server is known by its address only.
   if (hosts.empty()) hosts.push_back(HostOf(address));
@@ -91,8 +88,7 @@ ServerCount CountServers(const Resolution& servers,
 
 NumericServers EachOnceShuffled(NumericServers addresses, uint64_t seed) {
   absl::flat_hash_set<std::string> seen;
-  const auto repeated = [&seen](const std::string& a) { return !seen.insert(a).second; };
-  addresses.erase(std::remove_if(addresses.begin(), addresses.end(), repeated), addresses.end());
+  std::erase_if(addresses, [&seen](const std::string& a) { return !seen.insert(a).second; });
   // Each client in an order of its own: else all would try the same server first after an outage.
   if (seed == 0) return addresses;
   std::mt19937_64 random(seed);
@@ -103,9 +99,7 @@ NumericServers EachOnceShuffled(NumericServers addresses, uint64_t seed) {
 Resolution KeepingKnown(const Resolution& before, std::vector<ListedServer> latest, uint64_t seed) {
   Resolution result;
   for (ListedServer& server : latest) {
-    const auto known =
-        std::find_if(before.listed.begin(), before.listed.end(),
-                     [&server](const ListedServer& listed) { return listed.name == server.name; });
+    const auto known = std::ranges::find(before.listed, server.name, &ListedServer::name);
     if (known != before.listed.end()) {
       server.known = known->known || !known->addresses.empty();
       if (server.addresses.empty() && server.exists) server.addresses = known->addresses;
@@ -122,12 +116,10 @@ void Rotation::Replace(NumericServers servers) {
   std::rotate(servers_.begin(), servers_.begin() + static_cast<ptrdiff_t>(next_), servers_.end());
   // The turn that a server had; none: it is new, and comes before all of them.
   const auto turn = [this](const std::string& server) {
-    const auto found = std::find(servers_.begin(), servers_.end(), server);
+    const auto found = std::ranges::find(servers_, server);
     return found == servers_.end() ? -1 : found - servers_.begin();
   };
-  std::stable_sort(
-      servers.begin(), servers.end(),
-      [&turn](const std::string& a, const std::string& b) { return turn(a) < turn(b); });
+  std::ranges::stable_sort(servers, {}, turn);
   servers_ = std::move(servers);
   next_ = 0;
 }

@@ -82,9 +82,7 @@ class Rotation {
     return current_;
   }
   const std::string& current() const { return current_; }  // of the latest one; "" before the first
-  bool Has(const std::string& server) const {
-    return std::find(servers_.begin(), servers_.end(), server) != servers_.end();
-  }
+  bool Has(const std::string& server) const { return std::ranges::count(servers_, server) > 0; }
   const NumericServers& servers() const { return servers_; }
   int size() const { return static_cast<int>(servers_.size()); }
 

@@ -57,8 +57,7 @@ constexpr Operation kOperations[] = {
 };
 
 const Operation* Find(int32_t type) {
-  const auto* found = std::find_if(std::begin(kOperations), std::end(kOperations),
-                                   [type](const Operation& o) { return o.type == type; });
+  const auto* found = std::ranges::find(kOperations, type, &Operation::type);
   return found == std::end(kOperations) ? nullptr : found;
 }
 
@@ -190,7 +189,7 @@ bool IsKeepersWelcome(absl::string_view frame) {
   const bool granted = reader.Long() != 0;
   const absl::string_view password = reader.Buffer();
   return reader.ok() && granted && password.size() == kPasswordSize &&
-         std::all_of(password.begin(), password.end(), [](char c) { return c == '\0'; });
+         std::ranges::all_of(password, [](char c) { return c == '\0'; });
 }
 
 std::string WrongAnswer(int32_t type, absl::string_view body) {
