@@ -49,9 +49,9 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
     zk::HandleOptions handle;  // `servers`, `pace` and `seed` in it are filled in here
     Heartbeat::Options heartbeat;
     std::shared_ptr<StopRequests> stops;
-    std::shared_ptr<Reach> reach;  // it keeps this up to date
-    absl::AnyInvocable<void(Change)> on_change;
-    std::function<void(const SessionReport&)> on_report = {};  // may be null
+    std::shared_ptr<Reach> reach;                              // it keeps this up to date
+    std::function<void(Change)> on_change = {};                // may be null
+    std::function<void(const SessionReport&)> on_report = {};  // likewise
     EpochOptions epoch = {};
   };
 

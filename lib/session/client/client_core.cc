@@ -141,21 +141,25 @@ void ClientCore::Start(absl::AnyInvocable<void(absl::Status) &&> connected) {
           self->reactor_thread_.store(std::this_thread::get_id());
         }
         self->connected_ = std::move(connected);
+        session::Session::Options each{
+            .servers = self->servers_,
+            .handle = HandleOptionsOf(self->options_, std::exchange(self->credentials_, {}),
+                                      self->environment_.tls),
+            .heartbeat = HeartbeatOptionsOf(self->options_.lease, self->servers_.namespace_root,
+                                            self->environment_),
+            .stops = self->stops_,
+            .reach = self->reach_,
+            .on_report = TellerOfReports(self->options_),
+            .epoch = self->options_.epoch};
         self->sessions_ = std::make_unique<session::client::Sessions>(
             session::client::Sessions::Environment{self->environment_.reactor,
                                                    self->environment_.factory.get(),
                                                    self->environment_.resolver},
             session::client::Sessions::Options{
-                self->servers_,
-                HandleOptionsOf(self->options_, std::exchange(self->credentials_, {}),
-                                self->environment_.tls),
-                HeartbeatOptionsOf(self->options_.lease, self->servers_.namespace_root,
-                                   self->environment_),
-                self->stops_, self->reach_, self->options_.follow_config,
+                std::move(each), self->options_.follow_config,
                 [core = self.get()](session::Change change, std::optional<ClientState> state) {
                   core->OnChange(change, state);
-                },
-                TellerOfReports(self->options_), self->options_.epoch});
+                }});
         self->sessions_->Start();
       });
 }

@@ -21,26 +21,23 @@ Session* Sessions::Add(std::string apart) {
   members_.push_back(std::make_unique<Member>());
   Member& member = *members_.back();
   member.apart = std::move(apart);
-  member.session = std::make_unique<Session>(
-      environment_.reactor, environment_.factory, environment_.resolver,
-      Session::Options{options_.servers, options_.handle, options_.heartbeat, options_.stops,
-                       members_.size() == 1 ? options_.reach
-                                            : std::make_shared<Reach>(environment_.reactor->Now()),
-                       [this, &member](Change change) { OnChange(member, change); },
-                       ReportsOf(static_cast<int>(members_.size()) - 1), options_.epoch});
+  Session::Options options = options_.each;
+  if (members_.size() > 1) options.reach = std::make_shared<Reach>(environment_.reactor->Now());
+  options.on_change = [this, &member](Change change) { OnChange(member, change); };
+  if (options.on_report != nullptr) {
+    options.on_report = [index = static_cast<int>(members_.size()) - 1,
+                         &report = options_.each.on_report](SessionReport of_one) {
+      of_one.index = index;
+      report(of_one);
+    };
+  }
+  member.session = std::make_unique<Session>(environment_.reactor, environment_.factory,
+                                             environment_.resolver, std::move(options));
   if (options_.follow_config) {
     member.follower = std::make_unique<ConfigFollower>(member.session.get());
     member.follower->Start();
   }
   return member.session.get();
-}
-
-std::function<void(const SessionReport&)> Sessions::ReportsOf(int index) const {
-  if (options_.on_report == nullptr) return nullptr;
-  return [index, &report = options_.on_report](SessionReport of_one) {
-    of_one.index = index;
-    report(of_one);
-  };
 }
 
 void Sessions::Start() {
@@ -113,19 +110,19 @@ absl::Status Sessions::trouble() const {
 
 // Kept in the options, too: a session that is opened later gets the newest list.
 void Sessions::SetServers(const std::vector<zk::ServerAddress>& servers) {
-  options_.servers.servers = servers;
+  options_.each.servers.servers = servers;
   for (const auto& member : members_) member->session->SetServers(servers);
 }
 
 void Sessions::SetCredentials(base::Secrets all) {
-  options_.handle.digest_credentials = std::move(all);
+  options_.each.handle.digest_credentials = std::move(all);
   for (const auto& member : members_) {
-    member->session->SetCredentials(options_.handle.digest_credentials);
+    member->session->SetCredentials(options_.each.handle.digest_credentials);
   }
 }
 
 void Sessions::AddCredential(const base::Secret& credential) {
-  base::Secrets all = options_.handle.digest_credentials;
+  base::Secrets all = options_.each.handle.digest_credentials;
   if (std::ranges::count(all, credential) > 0) return;
   all.push_back(credential);
   SetCredentials(std::move(all));
@@ -186,7 +183,7 @@ std::optional<size_t> Sessions::LongestCutOff() const {
 // One timer, however many sessions there are and however often each loses its connection: it goes
 // on while any of them has none, and finds out itself whether there is something to report.
 void Sessions::FollowOutage() {
-  if (options_.on_report == nullptr || outage_timer_runs_ || close_begun_) return;
+  if (options_.each.on_report == nullptr || outage_timer_runs_ || close_begun_) return;
   const std::optional<size_t> index = LongestCutOff();
   if (!index) return;
   outage_timer_runs_ = true;
@@ -216,7 +213,7 @@ void Sessions::ReportOutage() {
   // The connection has gone, and no attempt has ended yet.
   if (report.trouble.empty()) report.trouble = "no server has answered yet";
   if (report.causes.empty()) report.causes = {NoConnection::kSilent};
-  options_.on_report(report);
+  options_.each.on_report(report);
 }
 
 // ---- the end ------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 #ifndef ZKRECIPES_LIB_SESSION_CLIENT_SESSIONS_H_
 #define ZKRECIPES_LIB_SESSION_CLIENT_SESSIONS_H_
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,18 +34,12 @@ class Sessions {
     std::shared_ptr<zk::loop::Resolver> resolver;
   };
   struct Options {
-    zk::ServerList servers;
-    zk::HandleOptions handle;
-    Heartbeat::Options heartbeat;
-    std::shared_ptr<StopRequests> stops;
-    std::shared_ptr<Reach> reach;  // the first session's
+    Session::Options each;  // `reach` is the first session's, and `on_change` is filled in here
     bool follow_config = false;
     // After every change; `state`: of all together, unless it is as before. kConnected: all are.
     // The others: as the last one that changed. A further session counts from its first connection
     // on.
     absl::AnyInvocable<void(Change, std::optional<ClientState> state)> on_change;
-    std::function<void(const SessionReport&)> on_report = {};  // may be null
-    EpochOptions epoch = {};
   };
 
   Sessions(Environment environment, Options options);
@@ -87,7 +80,6 @@ class Sessions {
 
   Session* Add(std::string apart);
   Session* Usable(Session& session);
-  std::function<void(const SessionReport&)> ReportsOf(int index) const;
   void OnChange(Member& member, Change change);
   ClientState StateAfter(const Member& member, Change change) const;
   void OnClosed(absl::Status status);
