@@ -1,5 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0 What `strings` finds in every binary of ours: its release,
-// and the absl whose types its functions name.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What `strings` finds in every binary of ours: its release, and the absl whose types its functions
+// name.
 
 #include "absl/base/config.h"
 #include "absl/base/options.h"

@@ -47,16 +47,11 @@ class OneShot {
   }
 
   // Waits until the value is set, `deadline` has passed or `cancel` is requested. Takes the value
-  // if there is one.
-  std::optional<T> Take(BootTime deadline, const std::stop_token& cancel = {}) {
-    // In slices, since a condition variable does not count the time the machine is suspended.
-    return TakeBy(&BootNow, absl::Seconds(1), deadline, cancel);
-  }
-
-  // The same by another clock, which is read at least once per `slice`.
-  template <typename Now>
-  std::optional<T> TakeBy(Now now, absl::Duration slice, BootTime deadline,
-                          const std::stop_token& cancel) {
+  // if there is one. The clock is read at least once per `slice`, since a condition variable does
+  // not count the time the machine is suspended.
+  template <typename Now = BootTime (*)()>
+  std::optional<T> Take(BootTime deadline, const std::stop_token& cancel = {},
+                        absl::Duration slice = absl::Seconds(1), Now now = &BootNow) {
     const std::stop_callback wake(cancel, [this] { Wake(); });
     MutexLock lock(mutex_);
     while (!set_ && !cancel.stop_requested()) {

@@ -141,8 +141,8 @@ bool Heartbeat::ProvesEnough(base::BootTime now) {
 void Heartbeat::Confirm(base::BootTime now, base::BootTime sent) {
   validity_->Confirm(sent);
   if (!wanted()) return;
-  // One session timeout after the last sign of life.
-  // A lease that is granted unproven must not be believed for ever: without a proof it ends then.
+  // A lease that is granted unproven must not be believed for ever: without a proof it ends one
+  // session timeout after the last sign of life.
   validity_->GiveUpAt(sent + timeout());
   CheckValidity(now);
 }
@@ -236,8 +236,7 @@ void Heartbeat::UrgentBeat(base::BootTime now) {
 void Heartbeat::SendWhatIsDue() {
   const base::BootTime now = reactor_->Now();
   const machine::BeatPace::Planned next = Plan(now);
-  // The plan was made when the timer was set.
-  // Something was proven meanwhile, or is needed less.
+  // Since the timer was set something may have been proven, or be needed less.
   if (next.at > now) return ScheduleBeat();
   SendRequest(next.beat);
 }

@@ -47,7 +47,7 @@ TEST(BlockedThreads, AreLetGoOnceTheirWaitIsOverAndHaveLeftThen) {
     const auto now = [&] { return due ? At(2) : At(0); };
     const base::ObservedWait observed(threads, {At(1), over, [&answer] { answer.Wake(); }});
     ++blocked;
-    EXPECT_EQ(answer.TakeBy(now, absl::Hours(1), At(1), {}), std::nullopt);
+    EXPECT_EQ(answer.Take(At(1), {}, absl::Hours(1), now), std::nullopt);
     --blocked;
   };
   std::thread one([&] { wait([&] { return due.load(); }); });

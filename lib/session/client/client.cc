@@ -55,8 +55,7 @@ absl::StatusOr<std::shared_ptr<Client>> internal::ClientAccess::Connect(
   if (status.has_value() && status->ok()) return client;
   const absl::Status error = status.has_value() ? *status : NoSessionInTime(*core, wait);
   core->Close(std::make_shared<StatusShot>());
-  // There is no node to wait for: the client closes in the background.
-  // Otherwise the destructor would wait for the close.
+  // There is no node to wait for, as the destructor would: the client closes in the background.
   client->core_.reset();
   return error;
 }

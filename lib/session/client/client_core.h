@@ -147,7 +147,7 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
       observed.emplace(*environment_.waits,
                        base::WaitObserver::Wait{deadline, over, [&shot] { shot.Wake(); }});
     }
-    return shot.TakeBy([this] { return Now(); }, environment_.clock_check, deadline, cancel);
+    return shot.Take(deadline, cancel, environment_.clock_check, [this] { return Now(); });
   }
 
   // Begin one, ask, then Await: if it can be, the calling thread runs the loop from beginning to

@@ -101,8 +101,7 @@ absl::Status ToStatus(Code code, absl::string_view operation, absl::string_view 
   const Entry* entry = Find(code);
   const absl::StatusCode status = entry != nullptr ? entry->status : kInternal;
   // A server of another release may send a code that is not listed: it must not look like a
-  // success.
-  // The path may be one that a server or a stranger has named.
+  // success. And the path may be one that a stranger has named.
   const char* meaning = entry != nullptr ? entry->meaning : "unexpected answer";
   return absl::Status(status, absl::StrCat(operation, " ", Printable(path), ": ", meaning, " (",
                                            CodeName(code), ")"));
