@@ -13,8 +13,8 @@
 #include "lib/queue/acquire/acquisition.h"
 #include "lib/queue/acquire/membership_state.h"
 #include "lib/queue/call/ask.h"
-#include "lib/queue/listing/group_runner.h"
 #include "lib/queue/listing/node_data.h"
+#include "lib/queue/listing/path_follower.h"
 #include "lib/queue/listing/queue_listing.h"
 #include "lib/session/client/client_core.h"
 #include "lib/zk/seam/path.h"
@@ -276,10 +276,11 @@ absl::StatusOr<GroupView> Group::Members(const WaitOptions& wait) const {
 
 // A view is made of the nodes on the executor, where a thousand members keep no lease waiting.
 Subscription Group::Watch(absl::AnyInvocable<void(absl::StatusOr<GroupView>)> callback) const {
-  using queue::listing::GroupRunner;
+  using Machine = queue::machine::grouping::GroupView;
   auto tell = queue::listing::WithoutRepeats<absl::StatusOr<GroupView>>(std::move(callback), Same);
-  return queue::listing::Follow<GroupRunner>(
-      queue_->core, path(), [tell = std::move(tell)](const GroupRunner::News& news) mutable {
+  return queue::listing::Follow<Machine>(
+      queue_->core, path(), "watch",
+      [tell = std::move(tell)](const queue::listing::Follower<Machine>::News& news) mutable {
         if (!news.ok()) return tell(news.status());
         tell(Describe(news->nodes, news->connected));
       });

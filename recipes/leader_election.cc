@@ -11,7 +11,7 @@
 #include "lib/queue/call/ask.h"
 #include "lib/queue/lease/lease_state.h"
 #include "lib/queue/listing/node_data.h"
-#include "lib/queue/listing/observer_runner.h"
+#include "lib/queue/listing/observe.h"
 #include "lib/queue/listing/queue_listing.h"
 #include "lib/queue/own_node/own_node_turns.h"
 #include "lib/session/client/client_core.h"
@@ -162,8 +162,7 @@ absl::StatusOr<std::vector<ContenderInfo>> LeaderElection::Candidates(
 
 Subscription LeaderElection::Observe(
     absl::AnyInvocable<void(absl::StatusOr<std::optional<Leader>>)> callback) const {
-  return queue::listing::ObserverRunner::Observe(ClientAccess::Core(*client_), path(),
-                                                 std::move(callback));
+  return queue::listing::Observe(ClientAccess::Core(*client_), path(), std::move(callback));
 }
 
 absl::Status LeaderElection::RunWhileLeading(std::stop_token stop, LeaseWork work,

@@ -33,8 +33,8 @@ void Election::ObserveOrStop(const Core& core) {
   if (std::ranges::any_of(observers_, its)) return Stop(core);
   const auto observer = std::make_shared<Observer>(Observer{.core = core});
   observers_.push_back(observer);
-  observer->subscription = queue::listing::ObserverRunner::Observe(
-      core, kLockPath, [this, o = observer.get(), core](auto news) {
+  observer->subscription =
+      queue::listing::Observe(core, kLockPath, [this, o = observer.get(), core](auto news) {
         Tell(*o, news);
         after_callback_(core);
       });
@@ -52,7 +52,7 @@ bool Election::Observes(zk::SessionId session) const {
 
 void Election::StopObserving() { observers_.clear(); }
 
-void Election::Tell(Observer& observer, const queue::listing::ObserverRunner::News& news) {
+void Election::Tell(Observer& observer, const queue::listing::LeaderNews& news) {
   follow_();
   if (observer.ended) break_("told after an error", "an observer");
   if (!news.ok()) {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "lib/queue/lease/lease_state.h"
-#include "lib/queue/listing/observer_runner.h"
+#include "lib/queue/listing/observe.h"
 #include "lib/queue/own_node/own_node_turns.h"
 #include "verification/schedules/queue_history.h"
 
@@ -72,7 +72,7 @@ class Election : public HistoryReader, public std::enable_shared_from_this<Elect
   };
 
   void Read(const testing::memory::Transaction& change) override;
-  void Tell(Observer& observer, const queue::listing::ObserverRunner::News& news);
+  void Tell(Observer& observer, const queue::listing::LeaderNews& news);
   void CheckOrder(Observer& observer);
   std::shared_ptr<Call> LastOpen(int64_t czxid) const;
   void OnAnswer(const std::shared_ptr<Call>& call, const absl::Status& status);

@@ -8,10 +8,14 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
+#include "lib/base/random.h"
+#include "lib/queue/machine/group_view.h"
 #include "lib/queue/machine/observer.h"
 #include "lib/session/client/client_core.h"
 #include "lib/session/retry_pauses.h"
@@ -20,8 +24,8 @@
 
 namespace zkrecipes::queue::listing {
 
-// What drives a machine that follows a path (an Observer, a GroupView) shares: it passes on the
-// session's events, and carries out what is asked of the session. Everything on the reactor. Keeps
+// What Followers of all machines share: it passes on the session's events, and carries out what is
+// asked of the session. Everything on the reactor. Keeps
 // itself alive while it follows.
 class PathFollower : public session::SessionListener,
                      public std::enable_shared_from_this<PathFollower> {
@@ -39,20 +43,12 @@ class PathFollower : public session::SessionListener,
  protected:
   using OpId = machine::observing::OpId;
 
-  // `operation`: for messages.
   PathFollower(std::shared_ptr<internal::ClientCore> core, std::string path, const char* operation);
 
   // Passes it to the machine, and carries out what that returns.
   virtual void Handle(const machine::observing::Event& event) = 0;
   virtual void TellLast(absl::Status why) = 0;
 
-  template <typename Follower, typename Actions>
-  static void CarryOut(Follower& follower, const Actions& actions) {
-    for (const auto& action : actions) {
-      // An action may have been the last.
-      if (follower.following()) std::visit([&](const auto& a) { follower.Act(a); }, action);
-    }
-  }
   void Act(const machine::observing::action::Send& send);
   void Act(const machine::observing::action::Watch& watch);
   void Act(const machine::observing::action::Unwatch& unwatch);
@@ -84,6 +80,42 @@ class PathFollower : public session::SessionListener,
   session::RetryPauses retry_pauses_;
 };
 
+// Drives one Machine: its Tells are the news, which may repeat. A slow callback misses the states
+// between two calls, never the latest.
+template <typename Machine>
+class Follower : public PathFollower {
+ public:
+  using News = absl::StatusOr<typename Machine::Tell>;
+
+  Follower(std::shared_ptr<internal::ClientCore> core, const std::string& path,
+           const char* operation, std::shared_ptr<session::Subscriber<News>> subscriber)
+      : PathFollower(std::move(core), path, operation),
+        subscriber_(std::move(subscriber)),
+        machine_(parent()) {}
+
+ private:
+  void Handle(const machine::observing::Event& event) override {
+    std::visit([this](const auto& e) { CarryOut(e); }, event);
+  }
+  void TellLast(absl::Status why) override { subscriber_->TellLatest(std::move(why)); }
+  template <typename Event>
+  void CarryOut(const Event& event) {
+    for (const auto& action : machine_.On(event)) {
+      // An action may have been the last.
+      if (following()) std::visit([this](const auto& a) { Act(a); }, action);
+    }
+  }
+  using PathFollower::Act;
+  void Act(const typename Machine::Tell& tell) { subscriber_->TellLatest(tell); }
+  void Act(const machine::grouping::action::StartPause& start) {
+    After(base::Jittered(start.longest, reactor().Random()),
+          [this, op = start.op] { CarryOut(machine::grouping::event::PauseOver{op}); });
+  }
+
+  const std::shared_ptr<session::Subscriber<News>> subscriber_;
+  Machine machine_;
+};
+
 // Leaves out what the user was told last. Here, and not where it was read: a state that was read in
 // between may have been skipped (TellLatest), and then the next one may be no change for the user.
 template <typename News, typename Same>
@@ -96,11 +128,12 @@ absl::AnyInvocable<void(News)> WithoutRepeats(absl::AnyInvocable<void(News)> cal
   };
 }
 
-// Has a Runner, a PathFollower, follow `path` until the Subscription is destroyed.
-template <typename Runner>
+// Has a Machine follow `path` until the Subscription is destroyed. `operation`: for messages.
+template <typename Machine>
 Subscription Follow(const std::shared_ptr<internal::ClientCore>& core, const std::string& path,
-                    absl::AnyInvocable<void(typename Runner::News)> callback) {
-  using News = typename Runner::News;
+                    const char* operation,
+                    absl::AnyInvocable<void(typename Follower<Machine>::News)> callback) {
+  using News = typename Follower<Machine>::News;
   // First of all: in a forked child the subscriber's mutex must not be locked.
   if (!core->InHomeProcess()) return Subscription();
   auto subscriber =
@@ -109,12 +142,12 @@ Subscription Follow(const std::shared_ptr<internal::ClientCore>& core, const std
     subscriber->Tell(std::move(status));
     return session::SubscriptionOf(std::move(subscriber));
   }
-  // Both tasks keep the runner alive, and the reactor runs them in this order, so a subscription
-  // that ends at once still finds the runner started.
-  const auto runner = std::make_shared<Runner>(core, path, subscriber);
-  core->Post([runner](session::Session* session) { runner->Start(session != nullptr); });
-  return session::SubscriptionOf<News>(std::move(subscriber), [core, runner] {
-    core->Post([runner](session::Session*) { runner->Stop(); });
+  // Both tasks keep the follower alive, and the reactor runs them in this order, so a subscription
+  // that ends at once still finds it started.
+  const auto follower = std::make_shared<Follower<Machine>>(core, path, operation, subscriber);
+  core->Post([follower](session::Session* session) { follower->Start(session != nullptr); });
+  return session::SubscriptionOf<News>(std::move(subscriber), [core, follower] {
+    core->Post([follower](session::Session*) { follower->Stop(); });
   });
 }
 

@@ -87,6 +87,7 @@ absl::Duration MostPause(size_t members);
 class GroupView {
  public:
   enum class State { kOutside, kLooking, kReading, kSettled, kMissing, kRetrying, kFailed };
+  using Tell = action::Tell;
 
   explicit GroupView(std::string parent) : parent_(std::move(parent)) {}
 

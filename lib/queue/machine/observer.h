@@ -74,7 +74,7 @@ using Actions = std::vector<Action>;
 // one watch is wanted at a time: on the head's node, for its deletion and its data; without a head,
 // on the parent's children; without a parent, on its existence. So while there is a leader,
 // contenders that join or leave do not wake an observer. It tells what each look showed, even if
-// nothing changed: ObserverRunner leaves out what the user has been told.
+// nothing changed: what the user has been told is left out by listing::Observe.
 //
 //  kOutside --Connected--> kListing --a contender--> kReading --its data: tell--> kFollowing
 //     ^                     |  ^  ^                  |  ^                           |     |
@@ -99,6 +99,7 @@ class Observer {
     kPausing,
     kFailed,
   };
+  using Tell = action::Tell;
 
   explicit Observer(std::string parent) : parent_(std::move(parent)) {}
 
