@@ -31,7 +31,7 @@ void Contender::Transition::operator()(const event::Connected& e) {
 void Contender::Transition::operator()(const event::Disconnected&) {
   c_.connected_ = false;
   c_.own_watch_op_ = 0;
-  if (IsPermit()) c_.permit_->let_know_op = 0;  // Resume sends it again
+  c_.permit_.let_know_op = 0;  // Resume sends it again
   // The client library sets it again, but KnowsItIsFirst needs a watch armed on this connection.
   if (c_.own_watch_ == OwnWatch::kArmed) c_.own_watch_ = OwnWatch::kSetAgain;
   LoseRequests();
@@ -186,7 +186,7 @@ void Contender::Transition::operator()(const event::OwnWatchDue&) {
 void Contender::Transition::Resume() {
   if (c_.main_op_ == 0 && c_.list_op_ == 0) ResumeState();
   if (c_.own_watch_ == OwnWatch::kWanted && c_.own_watch_op_ == 0 && !Leaving()) WatchOwnNode();
-  if (IsPermit() && c_.permit_->lets_know && !Leaving()) LetNextKnow();
+  if (c_.permit_.lets_know && !Leaving()) LetNextKnow();
 }
 
 void Contender::Transition::ResumeState() {
@@ -258,7 +258,7 @@ void Contender::Transition::LoseRequests() {
   }
   c_.main_op_ = 0;
   c_.list_op_ = 0;
-  if (IsPermit()) c_.permit_->number_op = 0;
+  c_.permit_.number_op = 0;
 }
 
 // For a reply that says nothing, although the connection may still stand.

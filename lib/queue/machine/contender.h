@@ -73,7 +73,6 @@
 #include "absl/container/inlined_vector.h"
 
 #include "lib/queue/machine/admission.h"
-#include "lib/queue/machine/boxed.h"
 #include "lib/queue/machine/candidacy.h"
 #include "lib/queue/machine/in_front.h"
 #include "lib/zk/seam/types.h"
@@ -242,9 +241,7 @@ class Contender {
     kDone,
   };
 
-  explicit Contender(Candidacy candidacy) : candidacy_(std::move(candidacy)) {
-    if (candidacy_.permits > 0) permit_ = Boxed<Permit>(Permit());
-  }
+  explicit Contender(Candidacy candidacy) : candidacy_(std::move(candidacy)) {}
 
   // Total: any event may come in any state. After kDone nothing has an effect. The event is used
   // up.
@@ -310,7 +307,7 @@ class Contender {
                         p.let_know_op);
     }
   };
-  Boxed<Permit> permit_;
+  Permit permit_;
 
   action::Finished end_;  // what to report at kDone; an outcome other than kNone: on the way there
 

@@ -85,10 +85,10 @@ void Contender::Transition::End(Outcome outcome) {
 void Contender::Transition::BeginLeaving() {
   const bool watching = c_.state_ == State::kWatching;
   c_.state_ = State::kLeaving;
-  if (IsPermit()) c_.permit_->lets_know = false;  // its deletion does
+  c_.permit_.lets_know = false;  // its deletion does
   c_.main_op_ = 0;
   c_.list_op_ = 0;
-  if (IsPermit()) c_.permit_->number_op = 0;
+  c_.permit_.number_op = 0;
   // Without a connection Resume deletes once there is one; the session's end deletes, too.
   if (c_.connected_) Delete();  // first: the next contender is served before the watch is removed
   if (watching || IsPermit()) StopWatching();
@@ -97,10 +97,10 @@ void Contender::Transition::BeginLeaving() {
 // Those in front.
 void Contender::Transition::StopWatching() {
   if (!IsPermit()) return Do(action::Unwatch{PredecessorPath()});
-  const auto kind = c_.permit_->behind_waiter ? zk::WatchKind::kExists : zk::WatchKind::kNode;
-  for (std::string& path : c_.permit_->watched) Do(action::Unwatch{std::move(path), kind});
-  c_.permit_->watched.clear();
-  c_.permit_->armed = false;
+  const auto kind = c_.permit_.behind_waiter ? zk::WatchKind::kExists : zk::WatchKind::kNode;
+  for (std::string& path : c_.permit_.watched) Do(action::Unwatch{std::move(path), kind});
+  c_.permit_.watched.clear();
+  c_.permit_.armed = false;
 }
 
 void Contender::Transition::Finish() {
@@ -108,7 +108,7 @@ void Contender::Transition::Finish() {
   if (OwnNodeWatched() || c_.own_watch_op_ != 0) Do(action::Unwatch{c_.node_});
   c_.state_ = State::kDone;
   c_.main_op_ = c_.list_op_ = c_.own_watch_op_ = 0;
-  if (IsPermit()) c_.permit_->number_op = c_.permit_->let_know_op = 0;
+  c_.permit_.number_op = c_.permit_.let_know_op = 0;
   Do(c_.end_);
 }
 

@@ -18,7 +18,7 @@ using zk::Code;
 // Those of its own: the number, a watch but for the last, and the word to the next one. False: it
 // is another request's.
 bool Contender::Transition::OnPermitReply(const event::Replied& e) {
-  const Permit& permit = *c_.permit_;
+  const Permit& permit = c_.permit_;
   if (e.op == permit.let_know_op) {
     OnNextKnows(e.reply.code);
     return true;
@@ -37,22 +37,22 @@ bool Contender::Transition::OnPermitReply(const event::Replied& e) {
 
 void Contender::Transition::ReadNumber() {
   if (!IsPermit()) return;
-  c_.permit_->number = Number::kUnknown;
-  c_.permit_->number_op = Send(zk::Get{c_.candidacy_.parent});
+  c_.permit_.number = Number::kUnknown;
+  c_.permit_.number_op = Send(zk::Get{c_.candidacy_.parent});
 }
 
 // The list, on its way, decides.
 void Contender::Transition::OnNumber(const zk::Reply& reply) {
-  c_.permit_->number_op = 0;
+  c_.permit_.number_op = 0;
   if (reply.code == Code::kNoNode) return;  // nor is there a list
   if (reply.code != Code::kOk) return Refuse(reply.code, "get", c_.candidacy_.parent);
-  c_.permit_->path_version = reply.stat.version;
+  c_.permit_.path_version = reply.stat.version;
   if (ParsePermits(reply.data) == c_.candidacy_.permits) {
-    c_.permit_->number = Number::kSame;
+    c_.permit_.number = Number::kSame;
   } else if (reply.data.empty()) {
-    c_.permit_->number = Number::kUnset;
+    c_.permit_.number = Number::kUnset;
   } else {
-    c_.permit_->number = Number::kOther;
+    c_.permit_.number = Number::kOther;
     c_.end_.what = reply.data;
   }
 }
@@ -60,7 +60,7 @@ void Contender::Transition::OnNumber(const zk::Reply& reply) {
 // Whether to go on. If there is no path, there is nothing to compare with: it is made with the
 // number.
 bool Contender::Transition::NumberIsOurs() {
-  switch (c_.permit_->number) {
+  switch (c_.permit_.number) {
     case Number::kSame:
       return true;
     case Number::kUnknown:
@@ -74,7 +74,7 @@ bool Contender::Transition::NumberIsOurs() {
       // By version: of two contenders that find none, one writes its number.
       c_.state_ = State::kNumbering;
       c_.main_op_ = Send(zk::SetData{c_.candidacy_.parent, absl::StrCat(c_.candidacy_.permits),
-                                     c_.permit_->path_version});
+                                     c_.permit_.path_version});
       return false;
   }
   return false;
@@ -105,17 +105,17 @@ void Contender::Transition::DecidePermit(const zk::Names& children) {
 // Sets the own node's data to what it is, which the next one watches. Any version will do: whatever
 // a stranger has set would be put right.
 void Contender::Transition::LetNextKnow() {
-  c_.permit_->lets_know = true;
-  if (c_.permit_->let_know_op != 0) return;
-  c_.permit_->let_know_op = Send(zk::SetData{c_.node_, c_.candidacy_.data, -1});
+  c_.permit_.lets_know = true;
+  if (c_.permit_.let_know_op != 0) return;
+  c_.permit_.let_know_op = Send(zk::SetData{c_.node_, c_.candidacy_.data, -1});
 }
 
 // Where it is refused, the next one finds out by its check.
 void Contender::Transition::OnNextKnows(Code code) {
-  c_.permit_->let_know_op = 0;
-  if (!c_.permit_->lets_know) return;  // it leaves
+  c_.permit_.let_know_op = 0;
+  if (!c_.permit_.lets_know) return;  // it leaves
   if (NoAnswer(code)) return Do(action::StartRetryTimer{});
-  c_.permit_->lets_know = false;
+  c_.permit_.lets_know = false;
 }
 
 // A watch that was set before the list shows every change since: it is kept.
@@ -125,18 +125,17 @@ void Contender::Transition::WatchForPermit(const PermitView& view) {
   for (const absl::string_view name : view.watched) {
     watched.push_back(zk::JoinPath(c_.candidacy_.parent, name));
   }
-  const bool same =
-      view.behind_waiter && c_.permit_->behind_waiter && watched == c_.permit_->watched;
-  if (same && c_.permit_->armed) return CheckLater();
+  const bool same = view.behind_waiter && c_.permit_.behind_waiter && watched == c_.permit_.watched;
+  if (same && c_.permit_.armed) return CheckLater();
   if (!same) {
     StopWatching();
-    c_.permit_->version = 0;
+    c_.permit_.version = 0;
   }
-  c_.permit_->armed = false;
-  c_.permit_->behind_waiter = view.behind_waiter;
-  c_.permit_->watched = std::move(watched);
-  c_.permit_->first_watch_op = c_.next_op_;
-  for (const std::string& path : c_.permit_->watched) {
+  c_.permit_.armed = false;
+  c_.permit_.behind_waiter = view.behind_waiter;
+  c_.permit_.watched = std::move(watched);
+  c_.permit_.first_watch_op = c_.next_op_;
+  for (const std::string& path : c_.permit_.watched) {
     c_.main_op_ = view.behind_waiter ? Send(zk::WatchExists{path}) : Send(zk::WatchNode{path});
   }
   CheckLater();
@@ -150,23 +149,23 @@ void Contender::Transition::OnPermitWatchSet(OpId op, const zk::Reply& reply) {
     return List();
   }
   if (reply.code != Code::kOk)
-    return Refuse(reply.code, "watch", c_.permit_->watched[op - c_.permit_->first_watch_op]);
-  if (!c_.permit_->behind_waiter) return;
-  c_.permit_->armed = true;
-  if (reply.stat.version == c_.permit_->version) return;
-  c_.permit_->version = reply.stat.version;
+    return Refuse(reply.code, "watch", c_.permit_.watched[op - c_.permit_.first_watch_op]);
+  if (!c_.permit_.behind_waiter) return;
+  c_.permit_.armed = true;
+  if (reply.stat.version == c_.permit_.version) return;
+  c_.permit_.version = reply.stat.version;
   List();
 }
 
 void Contender::Transition::OnPermitWatchFired(const event::WatchFired& e) {
-  const auto fired = std::ranges::find(c_.permit_->watched, e.path);
-  if (fired == c_.permit_->watched.end()) return;
+  const auto fired = std::ranges::find(c_.permit_.watched, e.path);
+  if (fired == c_.permit_.watched.end()) return;
   if (e.what == zk::WatchEvent::kNodeData) {
-    ++c_.permit_->version;
-    c_.permit_->armed = false;
+    ++c_.permit_.version;
+    c_.permit_.armed = false;
   } else {
-    c_.permit_->watched.erase(fired);
-    c_.permit_->armed = false;
+    c_.permit_.watched.erase(fired);
+    c_.permit_.armed = false;
   }
   if (c_.state_ != State::kWatching) return;  // it lists already
   c_.main_op_ = 0;

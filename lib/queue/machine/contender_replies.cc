@@ -228,8 +228,8 @@ void Contender::Transition::Grant() {
 void Contender::Transition::OnWatchSet(const zk::Reply& reply) {
   // The last of its watches: main_op_ is 0 by now.
   if (IsPermit()) {
-    const size_t watches = c_.permit_->watched.size();
-    return OnPermitWatchSet(c_.permit_->first_watch_op + watches - 1, reply);
+    const size_t watches = c_.permit_.watched.size();
+    return OnPermitWatchSet(c_.permit_.first_watch_op + watches - 1, reply);
   }
   const Code code = reply.code;
   if (code == Code::kOk) return;
