@@ -43,7 +43,8 @@ PartitionRunner::PartitionRunner(std::shared_ptr<const PartitionsCore> of, Parti
           core_->executor(), [](absl::AnyInvocable<void()> call) { call(); })),
       place_(*this),
       locks_(*this),
-      teller_(of_->path, std::make_shared<PathQueue>(core_, of_->lock(0), of_->options.acquire)) {}
+      // Those of one partition's lock: a group of paths is told of both.
+      listeners_(std::make_shared<PathQueue>(core_, of_->lock(0), of_->options.acquire)) {}
 
 queue::acquire::TurnPauses PartitionRunner::pauses() const {
   return queue::acquire::TurnPauses(
@@ -116,7 +117,7 @@ void PartitionRunner::CheckOver() {
   if (self_ == nullptr || !place_.over() || !locks_.over()) return;
   const std::shared_ptr<PartitionRunner> alive = std::move(self_);
   place_.End();
-  teller_.Tell({});
+  TellListeners({});
   std::vector<absl::AnyInvocable<void(absl::Status) &&>> waiters;
   absl::Status outcome;
   {
@@ -144,15 +145,22 @@ void PartitionRunner::TellGained(std::shared_ptr<PartitionState> state) {
 
 void PartitionRunner::Report() {
   const bool tells = events_.on_change != nullptr && !muted_;
-  if (self_ == nullptr || (!tells && !teller_.has_listeners())) return;
+  if (self_ == nullptr || (!tells && listeners_.empty())) return;
   PartitionsReport report;
   place_.Count(report);
   locks_.Count(report);
-  teller_.Tell(report);
-  if (!tells || report == told_) return;
-  told_ = report;
-  if (!latest_->Put(told_)) return;
+  if (report == told_) return;
+  TellListeners(report);
+  if (!tells || !latest_->Put(report)) return;
   subscriber_->Tell([tell = events_.on_change, latest = latest_] { tell(latest->Take()); });
+}
+
+void PartitionRunner::TellListeners(const PartitionsReport& now) {
+  const PartitionsReport before = std::exchange(told_, now);
+  if (before == now) return;
+  listeners_.Tell([now, before](EventListener& to,
+                                const std::string& path) { to.OnPartitions(path, now, before); },
+                  of_->path);
 }
 
 }  // namespace zkrecipes::internal

@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 
 #include "lib/base/mutex.h"
+#include "lib/queue/acquire/listeners.h"
 #include "lib/queue/acquire/work_loop.h"
 #include "lib/session/client/client_core.h"
 #include "lib/session/subscriber.h"
@@ -21,7 +22,6 @@
 #include "recipes/partitions/locks.h"
 #include "recipes/partitions/place.h"
 #include "recipes/partitions/state.h"
-#include "recipes/partitions/teller.h"
 
 namespace zkrecipes::internal {
 
@@ -87,6 +87,7 @@ class PartitionRunner : public std::enable_shared_from_this<PartitionRunner> {
  private:
   PartitionRunner(std::shared_ptr<const PartitionsCore> of, PartitionEvents events);
   void Report();
+  void TellListeners(const PartitionsReport& now);
   void CheckOver();
 
   const std::shared_ptr<const PartitionsCore> of_;
@@ -101,8 +102,8 @@ class PartitionRunner : public std::enable_shared_from_this<PartitionRunner> {
   std::shared_ptr<PartitionRunner> self_;  // until it is over
   PartitionPlace place_;
   PartitionLocks locks_;
+  const queue::acquire::Listeners listeners_;
   PartitionsReport told_;  // the last
-  PartitionTeller teller_;
 
   mutable base::Mutex mutex_;
   absl::Status status_ ABSL_GUARDED_BY(mutex_);

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <utility>
 
 #include "lib/queue/acquire/path_queue.h"
 #include "lib/session/subscriber.h"
@@ -12,23 +13,34 @@
 
 namespace zkrecipes::queue::acquire {
 
-using Notice = std::function<void(EventListener&)>;
-
-// Tells the queue's listeners that are called on the executor, in order. Null: there are none.
-std::shared_ptr<session::Subscriber<Notice>> LaterOf(const internal::PathQueue& queue);
-
-// A recipe's listeners, for what is no event of one acquire.
+// The listeners of a path's queue, told in order. Copies share that order. On the reactor.
 class Listeners {
  public:
-  explicit Listeners(std::shared_ptr<const internal::PathQueue> queue);
+  explicit Listeners(std::shared_ptr<const internal::PathQueue> queue) : queue_(std::move(queue)) {
+    if (queue_->later.empty()) return;
+    later_ = std::make_shared<session::Subscriber<Notice>>(
+        queue_->core->executor(), [listeners = queue_->later](const Notice& notify) {
+          for (const auto& listener : listeners) notify(*listener);
+        });
+  }
 
   bool empty() const { return !queue_->has_listeners(); }
-  // In order: those that are called at once, here; the others on the executor. On the reactor.
-  void Tell(const Notice& notice) const;
+  // notify(EventListener&, of...): those that are called at once, here; the others on the executor,
+  // with copies.
+  template <typename F, typename... Of>
+  void Tell(F notify, const Of&... of) const {
+    for (EventListener* const listener : queue_->at_once) {
+      if (listener != nullptr) notify(*listener, of...);
+    }
+    if (later_ == nullptr) return;
+    later_->Tell([notify, of...](EventListener& to) { notify(to, of...); });
+  }
 
  private:
-  const std::shared_ptr<const internal::PathQueue> queue_;    // whose options own the listeners
-  const std::shared_ptr<session::Subscriber<Notice>> later_;  // null: all are called at once
+  using Notice = std::function<void(EventListener&)>;
+
+  std::shared_ptr<const internal::PathQueue> queue_;    // whose options own the listeners
+  std::shared_ptr<session::Subscriber<Notice>> later_;  // null: all are called at once
 };
 
 }  // namespace zkrecipes::queue::acquire

@@ -64,26 +64,16 @@ void EventListener::OnPartitions(const std::string& path, const PartitionsReport
 namespace queue::lease {
 
 Notifier::Notifier(internal::ClientCore& core, acquire::Acquisition& acquisition)
-    : core_(core), acquisition_(acquisition), later_(acquire::LaterOf(*acquisition.queue())) {}
-
-template <typename F, typename Of>
-void Notifier::Notify(const internal::PathQueue& queue, const std::shared_ptr<Later>& later,
-                      F notify, const Of& of) {
-  for (EventListener* const listener : queue.at_once) {
-    if (listener != nullptr) notify(*listener, of);
-  }
-  if (later == nullptr) return;
-  later->Tell([notify, of](EventListener& to) { notify(to, of); });
-}
+    : core_(core), acquisition_(acquisition), listeners_(acquisition.queue()) {}
 
 template <typename F>
 void Notifier::NotifyOfLease(F notify) {
-  Notify(*acquisition_.queue(), later_, notify, lease_->sequencer());
+  listeners_.Tell(notify, lease_->sequencer());
 }
 
 template <typename F>
 void Notifier::NotifyOfPath(F notify) {
-  Notify(*acquisition_.queue(), later_, notify, acquisition_.path());
+  listeners_.Tell(notify, acquisition_.path());
 }
 
 void Notifier::NotifyPlaceLost() {
@@ -119,15 +109,12 @@ void Notifier::Granted(internal::LeaseState& granted, const std::vector<zk::AclE
 void Notifier::CheckParent() {
   core_.sessions().first()->Send(
       zk::GetAcl{core_.name_space().ToServer(acquisition_.path())},
-      [core = core_.shared_from_this(), queue = acquisition_.queue(),
-       later = later_](const zk::Reply& reply) {
-        const std::string& path = queue->path;
+      [core = core_.shared_from_this(), path = acquisition_.path(),
+       listeners = listeners_](const zk::Reply& reply) {
         if (reply.code != zk::Code::kOk || core->HasCheckedParent(path)) return;
         core->CheckedParent(path);
         if (!session::client::StrangersMayTake(reply.acl)) return;
-        Notify(
-            *queue, later, [](EventListener& to, const std::string& of) { to.OnOpenParent(of); },
-            path);
+        listeners.Tell([](EventListener& to, const std::string& of) { to.OnOpenParent(of); }, path);
       });
 }
 

@@ -3,8 +3,6 @@
 #ifndef ZKRECIPES_LIB_QUEUE_LEASE_NOTIFIER_H_
 #define ZKRECIPES_LIB_QUEUE_LEASE_NOTIFIER_H_
 
-#include <functional>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,7 +12,6 @@
 #include "lib/queue/lease/lease_state.h"
 #include "lib/queue/machine/contender.h"
 #include "lib/session/client/client_core.h"
-#include "lib/session/subscriber.h"
 #include "zkrecipes/event_listener.h"
 
 namespace zkrecipes::queue::lease {
@@ -53,12 +50,6 @@ class Notifier {
   void Ended();
 
  private:
-  using Later = session::Subscriber<acquire::Notice>;
-  // `of`: what names the lease or the path. A later notice takes a copy of it, so as not to
-  // keep the lease.
-  template <typename F, typename Of>  // void(EventListener&, const Of&)
-  static void Notify(const internal::PathQueue& queue, const std::shared_ptr<Later>& later,
-                     F notify, const Of& of);
   template <typename F>  // void(EventListener&, const Sequencer&)
   void NotifyOfLease(F notify);
   template <typename F>  // void(EventListener&, const std::string& path)
@@ -72,7 +63,7 @@ class Notifier {
 
   internal::ClientCore& core_;
   acquire::Acquisition& acquisition_;
-  std::shared_ptr<Later> later_;  // null: all listeners are called at once
+  const acquire::Listeners listeners_;
 
   bool has_node_ = false;
   bool answered_ = false;  // and notified
