@@ -10,6 +10,8 @@
 
 #include "gmock/gmock.h"
 
+#include "lib/base/boot_time.h"
+#include "lib/queue/call/ask.h"
 #include "lib/session/client/client_core.h"
 #include "testing/memory/driver.h"
 #include "zkrecipes/contenders.h"
@@ -76,6 +78,31 @@ TEST(Asking, GoesOnWhileTheServerThrottlesIt) {
   }
   user.join();
   EXPECT_THAT(codes, Each(absl::StatusCode::kOk));
+}
+
+// The pause before it is asked again is a part of the timeout.
+TEST(Asking, EndsByItsTimeoutThoughItWasAskedAgainInTheMiddle) {
+  int asked = 0;
+  std::atomic<bool> over = false;
+  absl::Status status;
+  base::BootTime ended;
+  InMemoryEnsemble ensemble;
+  const auto client = *ensemble.Connect();
+  internal::ClientCore& core = *internal::ClientAccess::Core(*client);
+  const base::BootTime deadline = core.Now() + absl::Seconds(1);
+  std::thread user([&] {
+    const auto ask = [&asked](session::Session&, auto done) {
+      if (++asked == 1) std::move(done)(absl::UnavailableError("not now"));
+    };
+    status = queue::call::AskUntilAnswered<bool>(core, "ask", {absl::Seconds(1)}, ask).status();
+    ended = core.Now();
+    over = true;
+  });
+  EXPECT_TRUE(ensemble.AdvanceUntil([&over] { return over.load(); }));
+  user.join();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(asked, 2);
+  EXPECT_LT(ended - deadline, absl::Milliseconds(30));  // half the shortest pause
 }
 
 }  // namespace

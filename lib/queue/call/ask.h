@@ -3,6 +3,7 @@
 #ifndef ZKRECIPES_LIB_QUEUE_CALL_ASK_H_
 #define ZKRECIPES_LIB_QUEUE_CALL_ASK_H_
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -74,14 +75,14 @@ absl::StatusOr<T> AskUntilAnswered(internal::ClientCore& core, const std::string
     return call;
   };
   WaitOptions left = wait;
-  do {
+  for (;;) {
     Answer answer = Blocking<Answer>({core.shared_from_this(), begin}, left);
     if (!absl::IsUnavailable(answer.status())) return answer;
     trouble = std::string(answer.status().message());
-    left.timeout = deadline - core.Now();
-  } while (core.Pause(base::Jittered(session::kRetryPause, core.reactor()->Random()), deadline,
-                      wait.cancel));
-  return late(wait.cancel.stop_requested());
+    const auto pause = base::Jittered(session::kRetryPause, core.reactor()->Random());
+    if (!core.Pause(pause, deadline, wait.cancel)) return late(wait.cancel.stop_requested());
+    left.timeout = std::max(absl::ZeroDuration(), deadline - core.Now());
+  }
 }
 
 }  // namespace zkrecipes::queue::call
