@@ -46,8 +46,7 @@ CachedLease& CachedLease::operator=(CachedLease&& other) noexcept {
 CachedLease::~CachedLease() { End(std::move(queue_), std::move(tenure_)); }
 
 const Lease& CachedLease::tenure() const {
-  static const Lease* const kNone = new Lease(LeaseMaker::Make(nullptr));
-  return tenure_ == nullptr ? *kNone : tenure_->lease;
+  return tenure_ == nullptr ? LeaseMaker::None() : tenure_->lease;
 }
 
 bool CachedLease::believed() const { return tenure().believed(); }

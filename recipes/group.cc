@@ -94,10 +94,7 @@ absl::StatusOr<Candidacy> Of(const Queue& queue, const MemberOptions& member) {
   const ClientCore& core = *queue->core;
   if (absl::Status wrong = CheckOptions(core, queue->options); !wrong.ok()) return wrong;
   Candidate said{member.id, member.data};
-  if (said.id.empty()) {
-    said.id = queue::listing::ThisOwnersData(
-        queue::machine::Dialect::kCurator, queue::machine::Mode::kLeader, core.options().owner_id);
-  }
+  if (said.id.empty()) said.id = queue::listing::DefaultId(core.options().owner_id);
   if (absl::Status wrong = queue::listing::CheckCandidate(said, "member's"); !wrong.ok()) {
     return wrong;
   }
@@ -116,8 +113,8 @@ absl::Status OfJoin(const absl::Status& status) {
 // Of the acquire's answer a membership is made. One that nobody takes leaves.
 queue::call::Start<Joined> Joining(const Queue& queue, absl::StatusOr<Candidacy> candidacy) {
   return {queue->core,
-          [queue, candidacy = std::move(candidacy)](const WaitOptions& wait, Done<Joined>& done)
-              -> absl::StatusOr<std::shared_ptr<queue::call::Pending>> {
+          [queue, candidacy = std::move(candidacy)](const WaitOptions& wait,
+                                                    Done<Joined>& done) -> queue::call::Begun {
             // Shared, so that it is given back if nothing was asked.
             const auto joined = std::make_shared<Done<Joined>>(std::move(done));
             Done<Answer> granted = [queue, candidacy, joined](Answer lease) {

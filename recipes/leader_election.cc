@@ -32,9 +32,7 @@ absl::StatusOr<queue::machine::Candidacy> Of(const Client& client,
                                              const LeaderElectionOptions& options) {
   Candidate candidate = options.candidate;
   if (candidate.id.empty()) {
-    candidate.id = queue::listing::ThisOwnersData(queue::machine::Dialect::kCurator,
-                                                  queue::machine::Mode::kLeader,
-                                                  ClientAccess::Core(client)->options().owner_id);
+    candidate.id = queue::listing::DefaultId(ClientAccess::Core(client)->options().owner_id);
   }
   if (options.acquire.marker.has_value()) {
     return absl::InvalidArgumentError(
@@ -81,8 +79,7 @@ Start<absl::Status> Proclaiming(const Client& client, const std::string& path, c
   const std::shared_ptr<ClientCore>& core = ClientAccess::Core(client);
   return {core,
           [core, path, state = internal::LeaseMaker::StateOf(lease), value = std::move(value)](
-              const WaitOptions& wait,
-              Done<absl::Status>& done) -> absl::StatusOr<std::shared_ptr<queue::call::Pending>> {
+              const WaitOptions& wait, Done<absl::Status>& done) -> queue::call::Begun {
             for (const absl::Status& status :
                  {zk::ValidatePath("path", path), queue::listing::CheckValue(value),
                   CheckLease(state.get(), *core, path)}) {

@@ -2,7 +2,6 @@
 
 #include "zkrecipes/partitions.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -25,8 +24,7 @@ namespace {
 queue::call::Start<absl::Status> Over(const std::shared_ptr<PartitionRunner>& runner) {
   return {
       runner->core().shared_from_this(),
-      [runner](const WaitOptions& wait,
-               Done<absl::Status>& done) -> absl::StatusOr<std::shared_ptr<queue::call::Pending>> {
+      [runner](const WaitOptions& wait, Done<absl::Status>& done) -> queue::call::Begun {
         auto call = queue::call::NewCall<absl::Status>(
             runner->core().shared_from_this(), wait, std::move(done), [](bool cancelled) {
               return absl::Status(
@@ -162,8 +160,7 @@ absl::StatusOr<std::vector<Partitions::Assigned>> Partitions::Assignment(
   if (!view.ok()) return view.status();
   const std::string homes = core->name_space().ToServer(core_->homes());
   const auto away = queue::call::AskUntilAnswered<zk::Names>(
-      *core, "list " + core_->homes(),
-      {std::max(absl::ZeroDuration(), deadline - core->Now()), wait.cancel},
+      *core, "list " + core_->homes(), queue::call::Rest(*core, deadline, wait.cancel),
       [homes](session::Session& session, Done<absl::StatusOr<zk::Names>> done) {
         session.Send(zk::GetChildren{homes},
                      [homes, done = std::move(done)](const zk::Reply& reply) mutable {
@@ -228,7 +225,7 @@ absl::Status Partitions::Running::Leave(const WaitOptions& wait) && {
   runner->Drain();
   const absl::Status left = runner->LeaveGroup(wait);
   const absl::Status status =
-      Blocking(Over(runner), {std::max(absl::ZeroDuration(), deadline - core.Now()), wait.cancel});
+      Blocking(Over(runner), queue::call::Rest(core, deadline, wait.cancel));
   Abandon(runner);
   return status.ok() ? left : status;
 }

@@ -64,8 +64,7 @@ class LeasesByOwner : public std::enable_shared_from_this<LeasesByOwner> {
     const auto& core = owners->queue_->core;
     return {core,
             [owners = std::move(owners), owner = std::move(owner), try_only](
-                const WaitOptions& wait,
-                HoldDone& done) -> absl::StatusOr<std::shared_ptr<queue::call::Pending>> {
+                const WaitOptions& wait, HoldDone& done) -> queue::call::Begun {
               absl::StatusOr<Turn> turn = owners->Begin(owner);
               if (!turn.ok()) return turn.status();
               // No request: the owner has the lease already.
@@ -177,8 +176,7 @@ RecursiveLease& RecursiveLease::operator=(RecursiveLease&& other) noexcept {
 RecursiveLease::~RecursiveLease() { Drop(std::move(owned_)); }
 
 const Lease& RecursiveLease::lease() const {
-  static const Lease* const kNone = new Lease(internal::LeaseMaker::Make(nullptr));
-  return owned_ == nullptr ? *kNone : owned_->lease;
+  return owned_ == nullptr ? internal::LeaseMaker::None() : owned_->lease;
 }
 
 absl::Status RecursiveLease::Release(const WaitOptions& wait) && {

@@ -98,11 +98,6 @@ class Refusals {
   std::atomic<int64_t> last_ = 0;  // in microseconds
 };
 
-const Lease& NoLease() {
-  static const Lease* const kNone = new Lease(internal::LeaseMaker::Make(nullptr));
-  return *kNone;
-}
-
 }  // namespace
 
 namespace internal {
@@ -189,7 +184,7 @@ void AdapterBase::unlock() noexcept {
 
 // In a forked child: none. Another thread may have held the mutex inside as it was copied.
 const Lease& AdapterBase::lease() const {
-  return adapter_->home.IsThisProcess() ? adapter_->leases.Get() : NoLease();
+  return adapter_->home.IsThisProcess() ? adapter_->leases.Get() : LeaseMaker::None();
 }
 
 const std::string& AdapterBase::path() const { return adapter_->queue->path; }

@@ -9,6 +9,7 @@
 
 #include "lib/base/random.h"
 #include "lib/queue/acquire/path_queue.h"
+#include "lib/queue/acquire/work_loop.h"
 #include "lib/queue/listing/node_data.h"
 #include "lib/session/client/client_core.h"
 #include "lib/zk/seam/path.h"
@@ -48,13 +49,7 @@ absl::Status CheckOptions(const PartitionsOptions& options) {
   if (absl::Duration(options.drain) < absl::ZeroDuration()) {
     return wrong("drain \"", absl::FormatDuration(options.drain), "\": must not be negative");
   }
-  const absl::Duration first = options.first_pause;
-  const absl::Duration longest = options.longest_pause;
-  if (first <= absl::ZeroDuration() || first > longest || longest == absl::InfiniteDuration()) {
-    return wrong("pauses from \"", absl::FormatDuration(first), "\" to \"",
-                 absl::FormatDuration(longest), "\": must be positive, finite and not shrink");
-  }
-  return absl::OkStatus();
+  return queue::acquire::CheckPauses("partitions", options.first_pause, options.longest_pause);
 }
 
 absl::Status Check(const std::shared_ptr<Client>& client, const std::string& path,
@@ -74,10 +69,9 @@ PartitionsOptions Complete(const Client& client, PartitionsOptions options) {
   if (!options.acquire.wait_for_proof.has_value()) options.acquire.wait_for_proof = true;
   if (options.id.empty()) {
     // With something of its own: processes of one host name may all have number 1.
-    options.id = absl::StrCat(queue::listing::ThisOwnersData(
-                                  queue::machine::Dialect::kCurator, queue::machine::Mode::kLeader,
-                                  internal::ClientAccess::Core(client)->options().owner_id),
-                              "-", absl::Hex(base::RandomBits(), absl::kZeroPad16));
+    const std::string& owner_id = internal::ClientAccess::Core(client)->options().owner_id;
+    options.id = absl::StrCat(queue::listing::DefaultId(owner_id), "-",
+                              absl::Hex(base::RandomBits(), absl::kZeroPad16));
   }
   return options;
 }

@@ -274,8 +274,7 @@ call::Start<Answer> Enter(Queue queue, absl::StatusOr<machine::Candidacy> candid
   auto core = queue->core;
   return {std::move(core),
           [queue = std::move(queue), candidacy = std::move(candidacy)](
-              const WaitOptions& wait,
-              call::Done<Answer>& done) mutable -> absl::StatusOr<std::shared_ptr<call::Pending>> {
+              const WaitOptions& wait, call::Done<Answer>& done) mutable -> call::Begun {
             if (!candidacy.ok()) return candidacy.status();
             if (absl::Status wrong = Prepare(*queue, *candidacy); !wrong.ok()) return wrong;
             return Acquisition::Begin(std::move(queue), *std::move(candidacy), wait,
@@ -316,8 +315,7 @@ call::Start<Answer> Follow(Queue queue, std::shared_ptr<internal::LeaseState> le
   return {
       std::move(core),
       [queue = std::move(queue), lease = std::move(lease), from, candidacy = std::move(candidacy)](
-          const WaitOptions& wait,
-          call::Done<Answer>& done) mutable -> absl::StatusOr<std::shared_ptr<call::Pending>> {
+          const WaitOptions& wait, call::Done<Answer>& done) mutable -> call::Begun {
         auto going_on = GoingOnFrom(*queue, lease.get(), from, std::move(candidacy));
         if (!going_on.ok()) return going_on.status();
         if (absl::Status wrong = Prepare(*queue, *going_on); !wrong.ok()) return wrong;

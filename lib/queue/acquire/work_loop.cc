@@ -9,18 +9,6 @@
 namespace zkrecipes::queue::acquire {
 namespace {
 
-absl::Status Check(const LeaseWork& work, const RunOptions& options) {
-  if (work == nullptr) return absl::InvalidArgumentError("run: there is no work");
-  const absl::Duration first = options.first_pause;
-  const absl::Duration longest = options.longest_pause;
-  if (first > absl::ZeroDuration() && first <= longest && longest < absl::InfiniteDuration()) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(absl::StrCat("run: pauses from \"", absl::FormatDuration(first),
-                                                 "\" to \"", absl::FormatDuration(longest),
-                                                 "\": must be positive, finite and not shrink"));
-}
-
 // One acquire, the work under its lease, and the release.
 struct Turn {
   bool granted = false;
@@ -49,6 +37,15 @@ Turn TakeTurn(const internal::ClientCore& core, BlockingAcquire& acquire,
 
 }  // namespace
 
+absl::Status CheckPauses(const char* what, absl::Duration first, absl::Duration longest) {
+  if (first > absl::ZeroDuration() && first <= longest && longest < absl::InfiniteDuration()) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, ": pauses from \"", absl::FormatDuration(first), "\" to \"",
+                   absl::FormatDuration(longest), "\": must be positive, finite and not shrink"));
+}
+
 bool MayTryAgain(const absl::Status& status) {
   return absl::IsAborted(status) || absl::IsUnavailable(status) ||
          absl::IsDeadlineExceeded(status) || absl::IsCancelled(status);
@@ -56,7 +53,9 @@ bool MayTryAgain(const absl::Status& status) {
 
 absl::Status RunWork(std::shared_ptr<internal::ClientCore> core, BlockingAcquire acquire,
                      const std::stop_token& stop, LeaseWork work, RunOptions options) {
-  if (absl::Status wrong = Check(work, options); !wrong.ok()) return wrong;
+  if (work == nullptr) return absl::InvalidArgumentError("run: there is no work");
+  absl::Status wrong = CheckPauses("run", options.first_pause, options.longest_pause);
+  if (!wrong.ok()) return wrong;
   TurnPauses pauses(options);
   // Of the last release. An acquire that is given up does not change what became of that node.
   absl::Status last = absl::OkStatus();

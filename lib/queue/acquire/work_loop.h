@@ -27,6 +27,9 @@ using BlockingAcquire = absl::AnyInvocable<absl::StatusOr<Lease>(const WaitOptio
 // permission, say, would only be met again, and unseen.
 bool MayTryAgain(const absl::Status& status);
 
+// InvalidArgument, for `what`: limits of pauses that break a rule of RunOptions.
+absl::Status CheckPauses(const char* what, absl::Duration first, absl::Duration longest);
+
 // The pauses between the turns of one that acquires again and again: see RunOptions.
 class TurnPauses {
  public:

@@ -3,7 +3,6 @@
 #ifndef ZKRECIPES_LIB_QUEUE_CALL_ASK_H_
 #define ZKRECIPES_LIB_QUEUE_CALL_ASK_H_
 
-#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -58,8 +57,7 @@ absl::StatusOr<T> AskUntilAnswered(internal::ClientCore& core, const std::string
   const auto late = [&](bool cancelled) {
     return NotAnswered(core.reach()->CutOff(core.Now()), what, wait.timeout, cancelled, trouble);
   };
-  const auto begin = [&](const WaitOptions& left,
-                         Done<Answer>& done) -> absl::StatusOr<std::shared_ptr<Pending>> {
+  const auto begin = [&](const WaitOptions& left, Done<Answer>& done) -> Begun {
     const auto call =
         NewCall<Answer>(core.shared_from_this(), left, std::move(done), std::ref(late));
     call->HeedCancel(left.cancel);
@@ -81,7 +79,7 @@ absl::StatusOr<T> AskUntilAnswered(internal::ClientCore& core, const std::string
     trouble = std::string(answer.status().message());
     const auto pause = base::Jittered(session::kRetryPause, core.reactor()->Random());
     if (!core.Pause(pause, deadline, wait.cancel)) return late(wait.cancel.stop_requested());
-    left.timeout = std::max(absl::ZeroDuration(), deadline - core.Now());
+    left = Rest(core, deadline, wait.cancel);
   }
 }
 

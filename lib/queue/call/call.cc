@@ -2,6 +2,9 @@
 
 #include "lib/queue/call/call.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 
 #include "lib/session/client/client_options.h"
@@ -56,6 +59,11 @@ absl::Status MayBegin(const internal::ClientCore& core, const WaitOptions& wait,
   if (!core.InHomeProcess()) return core.CheckMayBlock();
   if (absl::Status wrong = session::client::CheckWaitOptions(wait); !wrong.ok()) return wrong;
   return blocks ? core.CheckMayBlock() : absl::OkStatus();
+}
+
+WaitOptions Rest(const internal::ClientCore& core, base::BootTime deadline,
+                 std::stop_token cancel) {
+  return {std::max(absl::ZeroDuration(), deadline - core.Now()), std::move(cancel)};
 }
 
 absl::Status NotAnswered(const std::optional<std::string>& cut_off, const std::string& what,

@@ -131,17 +131,18 @@ std::shared_ptr<Call<T>> NewCall(std::shared_ptr<internal::ClientCore> core,
                                                std::move(late));
 }
 
+// The call; null if its `done` has run already; or why nothing was asked, and then `done` is as it
+// was.
+using Begun = absl::StatusOr<std::shared_ptr<Pending>>;
+
 // A call that has not begun: the blocking, the callback and the awaitable form of a public function
 // are made from it by Blocking, Async and Co.
 template <typename T>
 struct Start {
   // Null: of a lease that was moved from, for which `refusal` is the answer.
   std::shared_ptr<internal::ClientCore> core = nullptr;
-  // Asks, on the caller's thread. Returns the call; null if `done` has run already; or why nothing
-  // was asked, and then `done` is as it was. It may lock: see MayBegin.
-  absl::AnyInvocable<absl::StatusOr<std::shared_ptr<Pending>>(const WaitOptions& wait,
-                                                              Done<T>& done)&&>
-      begin = nullptr;
+  // Asks, on the caller's thread. It may lock: see MayBegin.
+  absl::AnyInvocable<Begun(const WaitOptions& wait, Done<T>& done)&&> begin = nullptr;
   // Runs instead if the call cannot be waited for; its error goes first. May be null.
   absl::AnyInvocable<absl::Status()&&> unwaited = nullptr;
   absl::Status refusal = absl::OkStatus();
@@ -157,6 +158,9 @@ absl::Status MayBegin(const internal::ClientCore& core, const WaitOptions& wait,
 // one.
 absl::Status NotAnswered(const std::optional<std::string>& cut_off, const std::string& what,
                          absl::Duration timeout, bool cancelled, const std::string& trouble = "");
+
+// What is left until `deadline`, for the next of several calls that share the user's timeout.
+WaitOptions Rest(const internal::ClientCore& core, base::BootTime deadline, std::stop_token cancel);
 
 template <typename T>
 absl::Status Refusal(Start<T>& start, const WaitOptions& wait, bool blocks) {

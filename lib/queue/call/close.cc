@@ -15,14 +15,13 @@ namespace zkrecipes {
 namespace {
 
 using queue::call::Done;
-using queue::call::Pending;
 using queue::call::Start;
 
 // The close goes on whatever becomes of the wait for it, also when the Client is gone: the sessions
 // keep the core until they have ended. A second close waits for the same end.
 Start<absl::Status> Closing(const std::shared_ptr<internal::ClientCore>& core) {
   const auto begin = [core](const WaitOptions& wait,
-                            Done<absl::Status>& done) -> absl::StatusOr<std::shared_ptr<Pending>> {
+                            Done<absl::Status>& done) -> queue::call::Begun {
     const auto late = [timeout = wait.timeout](bool cancelled) {
       if (cancelled) return absl::CancelledError("close: cancelled; it goes on in the background");
       return absl::DeadlineExceededError(absl::StrCat("close: not confirmed within ",

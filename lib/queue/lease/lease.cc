@@ -14,9 +14,9 @@ namespace zkrecipes {
 namespace {
 
 using internal::LeaseState;
+using queue::call::Begun;
 using queue::call::Start;
 using StatusDone = queue::call::Done<absl::Status>;
-using Begun = absl::StatusOr<std::shared_ptr<queue::call::Pending>>;
 
 using LeaseCall = queue::call::Call<absl::Status>;
 

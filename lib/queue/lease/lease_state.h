@@ -172,6 +172,11 @@ class LeaseState {
 
 struct LeaseMaker {
   static Lease Make(std::shared_ptr<LeaseState> state) { return Lease(std::move(state)); }
+  // One that was moved from.
+  static const Lease& None() {
+    static const Lease* const kNone = new Lease(Make(nullptr));
+    return *kNone;
+  }
   // Null: moved from.
   static const std::shared_ptr<LeaseState>& StateOf(const Lease& lease) { return lease.state_; }
   // The lease is moved from.

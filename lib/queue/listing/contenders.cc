@@ -143,7 +143,7 @@ absl::Status BreakContender(Client& client, const std::string& path, FencingToke
     });
   };
   // Listing and deletion share the caller's timeout.
-  const WaitOptions rest = {std::max(absl::ZeroDuration(), deadline - core->Now()), wait.cancel};
+  const WaitOptions rest = queue::call::Rest(*core, deadline, wait.cancel);
   return AskUntilAnswered<bool>(*core, "break " + path, rest, ask).status();
 }
 

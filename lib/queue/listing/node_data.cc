@@ -87,6 +87,10 @@ std::string ThisOwnersData(machine::Dialect dialect, machine::Mode mode, const s
   return last->text;
 }
 
+std::string DefaultId(const std::string& owner_id) {
+  return ThisOwnersData(machine::Dialect::kCurator, machine::Mode::kLeader, owner_id);
+}
+
 OwnerInfo ParseOwner(machine::Mode mode, const std::string& data) {
   const json parsed = Parse(mode, data);
   OwnerInfo owner;

@@ -70,6 +70,9 @@ OwnerInfo ThisOwner(const std::string& id);
 std::string ThisOwnersData(machine::Dialect dialect, machine::Mode mode, const std::string& id,
                            std::optional<int64_t> token = std::nullopt);
 
+// The id of a candidate, or of a member, that has none of its own.
+std::string DefaultId(const std::string& owner_id);
+
 // The data of a semaphore's contender: its owner's, with the number of permits that it came with,
 // so that who lists the queue knows how many hold.
 std::string PermitData(std::string owner_data, size_t permits);

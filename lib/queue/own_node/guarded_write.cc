@@ -112,8 +112,8 @@ Start<absl::Status> Writing(const Lease& lease, std::vector<WriteOp> ops) {
   return {state->core().shared_from_this(),
           // The lease may be destroyed meanwhile: its state is kept, and a released lease writes
           // nothing.
-          [state, ops = std::move(ops)](const WaitOptions& wait, StatusDone& done) mutable
-          -> absl::StatusOr<std::shared_ptr<queue::call::Pending>> {
+          [state, ops = std::move(ops)](const WaitOptions& wait,
+                                        StatusDone& done) mutable -> queue::call::Begun {
             if (absl::Status wrong = CheckOps(*state, ops); !wrong.ok()) return wrong;
             absl::Status over = state->CheckAlive("guarded write by");
             if (!over.ok()) return over;
