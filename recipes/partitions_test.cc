@@ -16,6 +16,9 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 
+#include "lib/queue/machine/node_name.h"
+#include "lib/session/client/client_core.h"
+#include "lib/session/path_budget.h"
 #include "recipes/partitions/fixture.h"
 
 namespace zkrecipes::testing::memory {
@@ -448,6 +451,44 @@ TEST_F(PartitionsTest, AreOwnedOnceHomesThatMightNotBeReadMayBe) {
     Step(absl::Seconds(10));
   }
   ExpectBalanced({&a, &b, &c});
+}
+
+// By the last homes that were listed: their watch may be in another session than the group's.
+TEST_F(PartitionsTest, AreDividedWhileTheSessionInWhichHomesAreWatchedHasNoConnection) {
+  using session::PathBudget;
+  members_.push_back(std::make_unique<MemberUser>());
+  MemberUser& a = *members_.back();
+  memory::Start(simulation_, a);
+  // The first session has room for the group's watch, and once homes are watched for all else.
+  const zk::SessionId first = a.client->session_id();
+  PathBudget& budget = internal::ClientAccess::Core(*a.client)->sessions().first()->watch_budget();
+  const size_t watch = std::string("/shards/members/").size() + queue::machine::kLongestNodeName +
+                       PathBudget::kPerWatch;
+  PathBudget::Reservation filler = budget.Reserve(PathBudget::kLimit - budget.used() - watch);
+  const int server = (*a.host->ConnectedTo() + 1) % 3;
+  a.host->set_only_server(server);
+  a.Begin(Names(), {.id = "a"});
+  Step(absl::Seconds(3));
+  filler = {};
+  for (const ConnectionId id : model().connections()) {
+    const zk::SessionId session = model().SessionOf(id);
+    if (session == first) continue;
+    EXPECT_TRUE(model().Expire(session, simulation_.now()));
+  }
+  Step(absl::Seconds(10));
+  MemberUser& b = Start("b");
+  Step(absl::Seconds(4));
+  ExpectBalanced({&a, &b});
+  // It is told of a change, and then cannot ask which.
+  ASSERT_TRUE(model().OperatorCreates("/shards/homes/x", {}, simulation_.now()));
+  simulation_.RunUntilIdle();
+  a.host->set_drops(server, true);
+  Step(absl::Seconds(15));
+  MemberUser& c = Start("c");
+  Step(absl::Seconds(8));
+  ExpectBalanced({&a, &b, &c});
+  EXPECT_TRUE(a.report.connected);
+  a.host->set_drops(server, false);
 }
 
 TEST_F(PartitionsTest, HaveFewAcquiresUnderWay) {

@@ -14,6 +14,9 @@ namespace {
 
 // Homes change rarely, and what waits for one hurries.
 constexpr absl::Duration kGatherHomes = absl::Seconds(2);
+// How long a listing of them may be waited for: its session may have lost its connection, where
+// that of the group's watch has one.
+constexpr absl::Duration kHomesAtMost = absl::Seconds(2);
 // After an error of the watch on homes.
 constexpr absl::Duration kWatchHomesAgain = absl::Seconds(5);
 // Longer than it takes to see the own home in a listing.
@@ -119,14 +122,21 @@ void PartitionPlace::OnView(const absl::StatusOr<GroupView>& view) {
   Replan();
 }
 
-// On the executor: a plan for many names and members takes a while, in which no beat would be sent.
+// A member that has just gone is away only if its home is known: members of which some know it and
+// some do not would hand its partitions round. In one session the servers tell of the home first.
 void PartitionPlace::Replan() {
   if (!present_.has_value() || !homes_.names().has_value()) return;
-  // A member that has just gone is away only if its home is known: members of which some know it
-  // and some do not would hand its partitions round. In one session the servers tell of the home
-  // first. OnHomes plans.
-  if (homes_watch_ != nullptr && homes_watch_->Hurry()) return;
   outdated_ = planning_;
+  if (homes_watch_ == nullptr || !homes_watch_->Hurry()) return Plan();
+  // OnHomes plans. Without a connection of its own, the group's next view does.
+  runner_.After(kHomesAtMost, [listings = listings_](PartitionRunner& its) {
+    PartitionPlace& late = its.place();
+    if (late.connected_ && late.listings_ == listings) late.Plan();
+  });
+}
+
+// On the executor: a plan for many names and members takes a while, in which no beat would be sent.
+void PartitionPlace::Plan() {
   if (std::exchange(planning_, true)) return;
   runner_.core().executor()->Execute(
       [runner = runner_.shared_from_this(), present = *present_, homes = *homes_.names()] {
@@ -174,6 +184,7 @@ void PartitionPlace::WatchHomes() {
 // After an error the last ones count until there are others: members that plan with different homes
 // may leave a partition to each other. One that may read none plans without.
 void PartitionPlace::OnHomes(absl::StatusOr<zk::Names> homes) {
+  ++listings_;
   homes_listed_ = homes.ok();
   home_refused_ = false;
   if (homes.ok()) {

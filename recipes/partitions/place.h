@@ -44,7 +44,8 @@ class PartitionPlace {
   void OnJoined(absl::StatusOr<Membership> membership);
   void OnView(const absl::StatusOr<GroupView>& view);
   void OnHomes(absl::StatusOr<zk::Names> homes);
-  void Replan();
+  void Replan();  // once the homes are known
+  void Plan();
   void OnPlan(const recipes::machine::PartitionPlan& plan);
   void Check();
   bool LacksHome() const;
@@ -69,6 +70,7 @@ class PartitionPlace {
   bool planning_ = false;      // on the executor
   bool outdated_ = false;      // ... and what it began with has changed
   bool checks_ = false;        // a timer for what has not settled runs
+  uint64_t listings_ = 0;      // of homes, so far
   bool homes_listed_ = false;  // by the last answer
   bool home_refused_ = false;  // since that
   bool connected_ = true;      // until it is known
