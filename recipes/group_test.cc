@@ -30,22 +30,6 @@ using MemberState = Membership::State;
 
 // ---- being a member -----------------------------------------------------------------------------
 
-TEST_F(GroupTest, MembersAreSeenWithWhatTheySayOfThemselves) {
-  const auto b = StartMember("b", "host-2:8080");
-  const auto a = StartMember("a", "one\ntwo");
-  EXPECT_EQ(a->state(), MemberState::kMember);
-  EXPECT_EQ(a->membership().id(), "a");
-  const auto watcher = StartWatcher();
-  ASSERT_THAT(watcher->told, ::testing::SizeIs(1));
-  const GroupView& view = *watcher->told[0];
-  ASSERT_THAT(Ids(view), ElementsAre("a", "b"));
-  EXPECT_EQ(view.members[0].data, "one\ntwo");
-  EXPECT_EQ(view.members[0].token, a->membership().token());
-  EXPECT_EQ(view.members[0].session, a->client->session_id());
-  EXPECT_EQ(view.members[1].data, "host-2:8080");
-  EXPECT_THAT(Queue(), ::testing::Contains(view.members[1].node));
-}
-
 TEST_F(GroupTest, AMemberHasTheIdOfItsClientIfItHasNoneOfItsOwn) {
   const auto user = Start({.owner_id = "rack-7"});
   Join(*user, {});
@@ -165,28 +149,6 @@ TEST_F(GroupTest, AMemberThatMayNotBeReadHasTheNameOfItsNode) {
 }
 
 // ---- losing it, and joining again ---------------------------------------------------------------
-
-TEST_F(GroupTest, AMemberOfASessionThatExpiredIsOneAgainInTheNext) {
-  const auto watcher = StartWatcher();
-  const auto a = StartMember("a", "data");
-  Look();
-  const FencingToken first = *a->membership().token();
-  const std::stop_token spell = a->membership().ended();
-  Expire(*a);
-  EXPECT_FALSE(spell.stop_requested());
-  PassTime(absl::Seconds(1));
-  EXPECT_TRUE(spell.stop_requested());
-  EXPECT_EQ(a->state(), MemberState::kMember);
-  EXPECT_LT(first, *a->membership().token());
-  EXPECT_FALSE(a->membership().ended().stop_requested());
-  EXPECT_EQ(a->membership().status(), absl::OkStatus());
-  EXPECT_THAT(watcher->seen(), ElementsAre("a"));
-  EXPECT_EQ(watcher->told.back()->members[0].token, a->membership().token());
-  EXPECT_EQ(watcher->told.back()->members[0].data, "data");
-  a->joined.reset();
-  watcher->watch.reset();
-  ExpectNothingLeft();
-}
 
 // The notice comes at the deadline, and no other client has seen the group without it by then.
 TEST_F(GroupTest, AMemberThatIsCutOffIsToldBeforeOthersCanSeeItGone) {

@@ -29,24 +29,6 @@ TEST_F(GroupTest, AWatcherWithoutAPathIsToldOfNoneAndThenOfTheFirst) {
   EXPECT_THAT(watcher->seen(), ElementsAre("a"));
 }
 
-TEST_F(GroupTest, AWatcherHasOneWatchWhicheverMembersThereAre) {
-  const auto watcher = StartWatcher();
-  std::vector<std::unique_ptr<GroupUser>> members;
-  for (int i = 0; i < 20; ++i) {
-    members.push_back(StartMember(absl::StrCat(i)));
-    members.back()->client.reset();  // leaves
-    members.back() = StartMember(absl::StrCat(i));
-    PassTime(absl::Milliseconds(100));
-    // No member has one of its own yet.
-    EXPECT_LE(model().watches(), 1u + members.size());
-  }
-  members.clear();
-  PassTime(absl::Minutes(1));
-  EXPECT_EQ(model().watches(), 1u);
-  watcher->watch.reset();
-  ExpectNothingLeft();
-}
-
 TEST_F(GroupTest, OthersOnThePathAreNoMembers) {
   const auto watcher = StartWatcher();
   LockUser locker;
@@ -79,15 +61,6 @@ TEST_F(GroupTest, AWatcherThatIsCutOffIsToldSoAndThenOfTheChanges) {
   PassTime(absl::Seconds(5));
   EXPECT_THAT(watcher->seen(), ElementsAre("a", "b"));
   EXPECT_EQ(watcher->told.size(), told + 1);
-}
-
-TEST_F(GroupTest, AWatcherThatMayNotListIsTold) {
-  const auto a = StartMember("a");
-  ASSERT_TRUE(model().OperatorSetsAcl(kPath, {{kCreate | kDelete, "world", "anyone"}}));
-  const auto watcher = StartWatcher();
-  ASSERT_THAT(watcher->told, ::testing::SizeIs(1));
-  EXPECT_EQ(watcher->told[0].status().code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_EQ(model().watches(), 0u);
 }
 
 TEST_F(GroupTest, ABadPathIsToldAtOnce) {

@@ -53,7 +53,6 @@ class SemaphoreTest : public LockInMemoryTest {
     while (users.size() < count) users.push_back(StartWaiter());
     return users;
   }
-  std::string DataOfPath() { return model().committed().Find(kPath)->data; }
 };
 
 }  // namespace zkrecipes::testing::memory

@@ -26,17 +26,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST_F(SemaphoreTest, GrantsAsManyPermitsAsThereAre) {
-  auto users = StartWaiters(4);
-  EXPECT_TRUE(users[0]->believes());
-  EXPECT_TRUE(users[1]->believes());
-  EXPECT_TRUE(users[2]->waits);
-  EXPECT_TRUE(users[3]->waits);
-  EXPECT_EQ(DataOfPath(), "2");
-  EXPECT_EQ(users[0]->lease().pass().mode, GrantMode::kShared);
-  EXPECT_LT(users[0]->lease().token(), users[1]->lease().token());
-}
-
 TEST_F(SemaphoreTest, GrantsInTheOrderOfArrivalWhoeverReleases) {
   auto users = StartWaiters(7);
   for (const size_t releasing : {1, 2, 0, 3, 5, 4, 6}) {
@@ -51,35 +40,12 @@ TEST_F(SemaphoreTest, GrantsInTheOrderOfArrivalWhoeverReleases) {
   ExpectNothingLeft();
 }
 
-TEST_F(SemaphoreTest, GrantsAPermitWhoseHolderDied) {
-  auto users = StartWaiters(4);
-  Expire(*users[0]);
-  PassTime(absl::Seconds(1));
-  EXPECT_TRUE(users[2]->believes());
-  EXPECT_TRUE(users[3]->waits);
-}
-
 TEST_F(SemaphoreTest, LetsTheNextBeFirstWhenTheFirstWaiterGivesUp) {
   auto users = StartWaiters(4);
   users[2]->client.reset();
   PassTime(absl::Seconds(1));
   Release(*users[1]);
   EXPECT_TRUE(users[3]->believes());
-}
-
-// Each waiter is woken by one release, and let know once.
-TEST_F(SemaphoreTest, HasFewWatches) {
-  auto users = StartWaiters(12);
-  EXPECT_EQ(model().watches(), 2u + 9u);
-}
-
-TEST_F(SemaphoreTest, RefusesAnotherNumber) {
-  auto first = StartWaiter(2);
-  auto other = StartWaiter(3);
-  ASSERT_EQ(other->answers, 1);
-  EXPECT_EQ(other->code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(other->result->status().message()),
-              HasSubstr("the semaphore has 2 permits, and this contender comes with 3; "));
 }
 
 TEST_F(SemaphoreTest, SaysOfOnePermitThatItIsOne) {
@@ -112,15 +78,6 @@ TEST_F(SemaphoreTest, AdvisesOnlyAnotherPathBesideAStrangersContender) {
   ASSERT_EQ(user->answers, 1);
   EXPECT_THAT(std::string(user->result->status().message()),
               ::testing::EndsWith(": use another path (docs/interoperability.md)"));
-}
-
-TEST_F(SemaphoreTest, WritesItsNumberToAPathThatHasNone) {
-  ASSERT_TRUE(model().OperatorCreates("/locks", {}, simulation_.now()));
-  ASSERT_TRUE(model().OperatorCreates(kPath, {}, simulation_.now()));
-  simulation_.RunUntilIdle();
-  auto user = StartWaiter();
-  EXPECT_TRUE(user->believes());
-  EXPECT_EQ(DataOfPath(), "2");
 }
 
 TEST_F(SemaphoreTest, RefusesWhatASemaphoreDoesNotHave) {
@@ -223,22 +180,6 @@ TEST_F(SemaphoreTest, ReservesAWatchForEachPermit) {
   lock.reset();
   simulation_.RunUntilIdle();
   EXPECT_EQ(permits.size(), 3u);
-}
-
-TEST_F(SemaphoreTest, WaitsForALockAndALockForAllPermits) {
-  auto users = StartWaiters(2);
-  LockUser locker;
-  memory::Start(simulation_, locker);
-  LockInMemoryTest::Acquire(locker);
-  auto behind = StartWaiter();
-  Release(*users[0]);
-  EXPECT_EQ(locker.answers, 0);
-  EXPECT_TRUE(behind->waits);
-  Release(*users[1]);
-  EXPECT_TRUE(locker.holds());
-  EXPECT_TRUE(behind->waits);
-  Release(locker);
-  EXPECT_TRUE(behind->believes());
 }
 
 TEST(Semaphore, IsListedAndCheckedAsItIsHeld) {
