@@ -5,21 +5,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <atomic>
-#include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
 
 #include "lib/base/quiet_fork_fixture.h"
-#include "zkrecipes/executor.h"
-#include "zkrecipes/lock.h"
-#include "zkrecipes/testing/in_memory_ensemble.h"
+#include "recipes/cached/fixture.h"
 
 namespace zkrecipes {
 namespace {
@@ -28,45 +22,6 @@ using absl::StatusCode;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-const char kLedger[] = "/locks/ledger";
-
-class CachedLockTest : public ::testing::Test {
- protected:
-  using Answer = absl::StatusOr<CachedLease>;
-
-  CachedLease Hold(const CachedLock& lock) {
-    Answer lease = lock.Acquire();
-    EXPECT_TRUE(lease.ok()) << lease.status();
-    return *std::move(lease);
-  }
-  // Until it is this process's own: its node stays.
-  void MakeStay(const CachedLock& lock) {
-    for (int i = 0; i < 3; ++i) {
-      { const CachedLease lease = Hold(lock); }
-      ensemble_.RunUntilIdle();
-    }
-    ASSERT_THAT(nodes(), SizeIs(1));
-  }
-  std::vector<std::string> nodes() { return ensemble_.Paths(kLedger); }
-  // What a callback is given.
-  struct Got {
-    std::optional<Answer> answer;
-    bool holds() const { return answer && answer->ok() && (*answer)->believed(); }
-  };
-  std::shared_ptr<Got> Ask(const CachedLock& lock, WaitOptions wait = {}) {
-    auto got = std::make_shared<Got>();
-    lock.AcquireAsync(std::move(wait), [got](Answer answer) { got->answer = std::move(answer); });
-    ensemble_.RunUntilIdle();
-    return got;
-  }
-
-  testing::InMemoryEnsemble ensemble_;
-  const std::shared_ptr<Client> client_ = *ensemble_.Connect();
-  const std::shared_ptr<Client> other_ = *ensemble_.Connect();
-  const CachedLock lock_{client_, kLedger};
-  const Lock others_{other_, kLedger};
-};
 
 TEST_F(CachedLockTest, ItsNodeStaysOnceItWasTakenThreeTimesWithNoOtherProcessBetween) {
   for (int i = 0; i < 2; ++i) {
@@ -117,21 +72,6 @@ TEST_F(CachedLockTest, AnotherContenderIsServedWhenTheTurnEnds) {
   ensemble_.RunUntilIdle();
   ASSERT_TRUE(got.has_value() && got->ok());
   EXPECT_TRUE((*got)->believed());
-}
-
-TEST_F(CachedLockTest, ThreadsOfTheProcessTakeTurnsInTheOrderInWhichTheyCame) {
-  std::optional<CachedLease> turn = Hold(lock_);
-  std::vector<std::shared_ptr<Got>> got;
-  for (int i = 0; i < 3; ++i) got.push_back(Ask(lock_));
-  const std::vector<std::string> before = nodes();
-  turn.reset();
-  for (int i = 0; i < 3; ++i) {
-    ensemble_.RunUntilIdle();
-    for (int k = 0; k < 3; ++k) EXPECT_EQ(got[k]->holds(), k == i);
-    EXPECT_EQ(nodes(), before);
-    EXPECT_EQ((*got[i]->answer)->token().turn, i + 2);
-    got[i]->answer.reset();
-  }
 }
 
 TEST_F(CachedLockTest, OnceAnotherContenderWaitsItTakesOnlySoManyTurnsMore) {
@@ -198,66 +138,6 @@ TEST_F(CachedLockTest, ALostLeaseEndsTheTurnAndTheTenure) {
   EXPECT_TRUE(next.believed());
 }
 
-TEST_F(CachedLockTest, ThoseThatWaitOutliveTheLossOfTheLease) {
-  std::optional<CachedLease> turn = Hold(lock_);
-  const auto got = Ask(lock_);
-  ensemble_.Expire(*client_);
-  ensemble_.Advance(absl::Seconds(10));
-  EXPECT_TRUE(got->holds());
-}
-
-TEST_F(CachedLockTest, ATryIsBusyWhileAnotherThreadOrContenderHolds) {
-  {
-    const CachedLease turn = Hold(lock_);
-    const Answer busy = lock_.TryAcquire();
-    EXPECT_TRUE(IsBusy(busy.status())) << busy.status();
-    EXPECT_THAT(busy.status().message(), HasSubstr("this process holds it"));
-  }
-  ensemble_.RunUntilIdle();
-  const auto others = others_.Acquire();
-  ASSERT_TRUE(others.ok());
-  EXPECT_TRUE(IsBusy(lock_.TryAcquire().status()));
-  EXPECT_THAT(nodes(), SizeIs(1));
-}
-
-TEST_F(CachedLockTest, ATryTakesAFreeAndAnIdleLock) {
-  EXPECT_TRUE(lock_.TryAcquire().ok());
-  ensemble_.RunUntilIdle();
-  MakeStay(lock_);
-  ensemble_.Disconnect(*client_);
-  EXPECT_TRUE(lock_.TryAcquire().ok());
-}
-
-TEST_F(CachedLockTest, WhoGivesUpLeavesNothingBehind) {
-  const auto others = others_.Acquire();
-  ASSERT_TRUE(others.ok());
-  const Answer late = lock_.Acquire({.timeout = absl::ZeroDuration()});
-  EXPECT_EQ(late.status().code(), StatusCode::kDeadlineExceeded);
-  ensemble_.RunUntilIdle();
-  EXPECT_THAT(nodes(), SizeIs(1));
-}
-
-TEST_F(CachedLockTest, TheMessageSaysHowManyAreInFront) {
-  const CachedLease turn = Hold(lock_);
-  const auto waits = Ask(lock_);
-  const Answer late = lock_.Acquire({.timeout = absl::ZeroDuration()});
-  EXPECT_THAT(late.status().message(), HasSubstr("this process holds it, and 1 of its callers"));
-}
-
-TEST_F(CachedLockTest, ACancelledCallerIsPassedOver) {
-  std::optional<CachedLease> turn = Hold(lock_);
-  std::stop_source stop;
-  const auto first = Ask(lock_, {.cancel = stop.get_token()});
-  const auto second = Ask(lock_);
-  stop.request_stop();
-  ensemble_.RunUntilIdle();
-  ASSERT_TRUE(first->answer.has_value());
-  EXPECT_EQ(first->answer->status().code(), StatusCode::kCancelled);
-  turn.reset();
-  ensemble_.RunUntilIdle();
-  EXPECT_TRUE(second->holds());
-}
-
 TEST_F(CachedLockTest, TheLastCopyLetsTheNodeGo) {
   auto lock = std::make_optional<CachedLock>(client_, kLedger);
   MakeStay(*lock);
@@ -317,86 +197,6 @@ TEST_F(CachedLockTest, RefusesTheClientsOptionsThatItDoesNotHave) {
   }
 }
 
-// A release grants to the next caller; an executor that runs at once must not nest them.
-TEST_F(CachedLockTest, AnExecutorThatRunsAtOnceDoesNotNestTheCallersThatWait) {
-  const auto client = *ensemble_.Connect({.executor = InlineExecutor()});
-  const CachedLock lock(client, "/locks/other");
-  int depth = 0, deepest = 0, granted = 0;
-  std::optional<CachedLease> turn = Hold(lock);
-  for (int i = 0; i < 100; ++i) {
-    lock.AcquireAsync({}, [&](Answer lease) {
-      ASSERT_TRUE(lease.ok());
-      deepest = std::max(deepest, ++depth);
-      ++granted;
-      { const CachedLease over = *std::move(lease); }
-      --depth;
-    });
-  }
-  turn.reset();
-  ensemble_.RunUntilIdle();
-  EXPECT_EQ(granted, 100);
-  EXPECT_EQ(deepest, 1);
-}
-
-TEST_F(CachedLockTest, AnExecutorThatRunsAtOnceDoesNotRunACallbackInsideTheCall) {
-  const auto client = *ensemble_.Connect({.executor = InlineExecutor()});
-  const CachedLock lock(client, "/locks/other");
-  for (int i = 0; i < 3; ++i) {
-    { const CachedLease lease = Hold(lock); }
-    ensemble_.RunUntilIdle();
-  }
-  const std::thread::id here = std::this_thread::get_id();
-  std::thread::id there = here;
-  lock.AcquireAsync({}, [&](const Answer&) { there = std::this_thread::get_id(); });
-  ensemble_.RunUntilIdle();
-  EXPECT_NE(there, here);
-}
-
-// Has heard, when it goes, of so many turns.
-class TurnsHeard : public EventListener {
- public:
-  explicit TurnsHeard(std::atomic<int64_t>& at_its_end) : at_its_end_(at_its_end) {}
-  ~TurnsHeard() override { at_its_end_ = turns_; }
-  EventListener* AtOnce(const std::string&) override { return this; }
-  void OnTurns(const Sequencer&, int64_t more) override { turns_ += more; }
-
- private:
-  std::atomic<int64_t>& at_its_end_;
-  int64_t turns_ = 0;
-};
-
-// The user lets all go as the lease ends, on the reactor: what is told of it is yet to come.
-TEST_F(CachedLockTest, AListenerOutlivesTheLockUntilItHasHeardOfAllTurns) {
-  const auto client = *ensemble_.Connect({.executor = InlineExecutor()});
-  std::atomic<int64_t> turns = -1;
-  auto lock = std::make_optional<CachedLock>(
-      client, kLedger,
-      CachedLockOptions{.acquire = {.listener = std::make_shared<TurnsHeard>(turns)}});
-  MakeStay(*lock);
-  for (int i = 0; i < 5; ++i) const CachedLease lease = Hold(*lock);
-  std::optional<CachedLease> turn = Hold(*lock);
-  const std::stop_callback over(turn->tenure().ended(), [&] {
-    turn.reset();
-    lock.reset();
-  });
-  ensemble_.Expire(*client);
-  ensemble_.Advance(absl::Seconds(1));
-  EXPECT_FALSE(lock.has_value());
-  EXPECT_EQ(turns, 6);
-}
-
-TEST_F(CachedLockTest, AListenerHearsOfAllTurnsAsTheLastCopyGoes) {
-  std::atomic<int64_t> turns = -1;
-  {
-    const CachedLock lock(client_, kLedger,
-                          {.acquire = {.listener = std::make_shared<TurnsHeard>(turns)}});
-    MakeStay(lock);
-    for (int i = 0; i < 5; ++i) const CachedLease lease = Hold(lock);
-  }
-  ensemble_.RunUntilIdle();
-  EXPECT_EQ(turns, 5);
-}
-
 TEST_F(CachedLockTest, AContenderThatCameWhileTheConnectionWasLostIsServedOnceItIsBack) {
   MakeStay(lock_);
   ensemble_.Disconnect(*client_);
@@ -442,49 +242,6 @@ TEST_F(CachedLockTest, AMovedFromLeaseIsNone) {
   EXPECT_EQ(turn.token(), TurnToken());
   EXPECT_EQ(std::move(turn).Release().code(), StatusCode::kFailedPrecondition);
   EXPECT_TRUE(moved.believed());
-}
-
-TEST_F(CachedLockTest, ListenersHearOfTenuresAndOfTheTurnsInThem) {
-  struct Counts : EventListener {
-    void OnGranted(const Sequencer&, int64_t, absl::Duration) override { ++granted; }
-    void OnTurns(const Sequencer&, int64_t more) override { turns += more; }
-    std::atomic<int64_t> granted = 0, turns = 0;
-  };
-  const auto counts = std::make_shared<Counts>();
-  const CachedLock lock(client_, kLedger, {.acquire = {.listener = counts}});
-  MakeStay(lock);
-  for (int i = 0; i < 5; ++i) const CachedLease lease = Hold(lock);
-  ensemble_.RunUntilIdle();
-  EXPECT_EQ(counts->granted, 3);
-  EXPECT_EQ(counts->turns, 0);
-  ensemble_.Advance(absl::Seconds(11));
-  EXPECT_EQ(counts->turns, 5);
-  for (int i = 0; i < 2; ++i) const CachedLease lease = Hold(lock);
-  EXPECT_TRUE(others_.Acquire().ok());
-  ensemble_.RunUntilIdle();
-  EXPECT_EQ(counts->granted, 3);
-  EXPECT_EQ(counts->turns, 7);
-}
-
-// Each turn excludes the others, whichever thread and process has it.
-TEST_F(CachedLockTest, ExcludesThreadsOfTwoProcesses) {
-  const CachedLock here(client_, kLedger), there(other_, kLedger);
-  std::atomic<int> inside = 0;
-  int turns = 0;
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 6; ++i) {
-    threads.emplace_back([&, lock = i % 2 == 0 ? here : there] {
-      for (int k = 0; k < 200; ++k) {
-        const Answer lease = lock.Acquire();
-        ASSERT_TRUE(lease.ok()) << lease.status();
-        ASSERT_EQ(++inside, 1);
-        ++turns;  // a race, unless they exclude each other
-        --inside;
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(turns, 1200);
 }
 
 TEST_F(CachedLockTest, InAForkedChildItOnlyLeaks) {
