@@ -9,10 +9,8 @@
 #include <stop_token>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 
 #include "recipes/group_fixture.h"

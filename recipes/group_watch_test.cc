@@ -2,7 +2,6 @@
 //
 // Watchers of a group, on the ensemble in memory.
 
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,7 +11,6 @@
 #include "gmock/gmock.h"
 
 #include "recipes/group_fixture.h"
-#include "zkrecipes/contenders.h"
 
 namespace zkrecipes::testing::memory {
 namespace {

@@ -4,7 +4,6 @@
 #define ZKRECIPES_RECIPES_SEMAPHORE_FIXTURE_H_
 
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 

@@ -2,7 +2,6 @@
 //
 // The loop of lease_work.h, of each recipe that has it: its work, its ends and its rests.
 
-#include <algorithm>
 #include <atomic>
 #include <future>
 #include <memory>

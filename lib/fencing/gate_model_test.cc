@@ -6,7 +6,6 @@
 // opened anew. The gate admits nothing that the model refuses, and refuses what the model admits
 // only as FencingGateOptions::max_keys says.
 
-#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <iterator>

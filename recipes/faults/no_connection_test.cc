@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include <gmock/gmock.h>
 
 #include "recipes/lock_fixture.h"

@@ -2,8 +2,6 @@
 
 #include "recipes/machine/kept_lock.h"
 
-#include <vector>
-
 #include "gmock/gmock.h"
 
 namespace zkrecipes::recipes::machine {

@@ -3,7 +3,6 @@
 #include "recipes/machine/kept_lock_world_fixture.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 namespace zkrecipes::recipes::machine {

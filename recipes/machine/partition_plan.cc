@@ -3,7 +3,6 @@
 #include "recipes/machine/partition_plan.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <optional>
 #include <set>
 

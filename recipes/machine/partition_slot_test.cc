@@ -2,7 +2,6 @@
 
 #include "recipes/machine/partition_slot.h"
 
-#include <algorithm>
 #include <random>
 
 #include "gmock/gmock.h"

@@ -9,12 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 
 #include "recipes/group_fixture.h"
-#include "zkrecipes/contenders.h"
 
 namespace zkrecipes::testing::memory {
 namespace {

@@ -3,7 +3,6 @@
 // Partitions in any order of events.
 
 #include <random>
-#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"

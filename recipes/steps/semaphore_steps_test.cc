@@ -4,7 +4,6 @@
 // something goes wrong one step later, and all that in several orders of what happens at the same
 // time.
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>

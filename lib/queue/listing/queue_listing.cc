@@ -13,7 +13,6 @@
 #include "lib/queue/listing/node_data.h"
 #include "lib/queue/machine/admission.h"
 #include "lib/queue/machine/node_name.h"
-#include "lib/queue/machine/permits.h"
 #include "lib/zk/seam/path.h"
 
 namespace zkrecipes::queue::listing {

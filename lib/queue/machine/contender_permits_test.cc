@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "lib/queue/machine/contender_test_script.h"
-#include "lib/queue/machine/permits.h"
 
 namespace zkrecipes::queue::machine {
 namespace {

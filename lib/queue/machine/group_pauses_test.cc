@@ -2,7 +2,6 @@
 //
 // How often a GroupView looks.
 
-#include <string>
 #include <utility>
 #include <variant>
 #include <vector>

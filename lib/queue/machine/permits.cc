@@ -3,7 +3,6 @@
 #include "lib/queue/machine/permits.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"

@@ -6,7 +6,6 @@
 #include <memory>
 #include <utility>
 
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 
 #include "lib/queue/call/call.h"
