@@ -32,12 +32,12 @@ struct DetachedStatus {
   std::vector<DetachedMember> members;
 };
 
-// Errors: PermissionDenied if the directory is another user's; Internal; and what is listed.
-
 struct DetachedWishes {
   std::optional<int> servers;     // otherwise three
   std::optional<int> first_port;  // as in LocalEnsembleOptions
 };
+
+// Errors: PermissionDenied if the directory is another user's; Internal; and what is listed.
 
 // Starts the servers, or those of an ensemble that is there already which do not run, on the ports
 // and the data that they had. Blocks until all serve, up to a minute. Returns the list of servers.

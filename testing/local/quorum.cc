@@ -40,8 +40,7 @@ AddressList Resolve(const std::string& address) {
   });
 }
 
-}  // namespace
-
+// From then on, calls on the socket fail with EAGAIN, and connect with EINPROGRESS.
 void BlockUntil(absl::Time deadline, const base::UniqueFd& fd) {
   // Zero would be for ever.
   const timeval left = absl::ToTimeval(std::max(deadline - absl::Now(), absl::Milliseconds(1)));
@@ -50,6 +49,8 @@ void BlockUntil(absl::Time deadline, const base::UniqueFd& fd) {
   }
 }
 
+// A connection to "host:port" or "[::1]:port". Not valid, with a reason in errno, if there is none
+// by `deadline`: then EINPROGRESS. Resolving a name may block longer.
 base::UniqueFd Dial(const std::string& address, absl::Time deadline) {
   const AddressList list = Resolve(address);
   if (list == nullptr) {
@@ -65,8 +66,6 @@ base::UniqueFd Dial(const std::string& address, absl::Time deadline) {
   errno = error;
   return fd;
 }
-
-namespace {
 
 // A server with many sessions says several megabytes to `cons`.
 constexpr size_t kLongestAnswer = size_t{64} << 20;

@@ -11,8 +11,6 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
-#include "lib/base/unique_fd.h"
-
 namespace zkrecipes::testing {
 
 // Sends one of ZooKeeper's four letter words to "host:port" and returns the answer. Resolving a
@@ -47,13 +45,6 @@ QuorumView AskModes(const std::vector<std::string>& addresses);
 // does not within `timeout`.
 absl::Status WaitForView(const std::function<absl::StatusOr<QuorumView>()>& look,
                          bool (QuorumView::*holds)() const, absl::Duration timeout);
-
-// A connection to "host:port" or "[::1]:port". Not valid, with a reason in errno, if there is none
-// by `deadline`: then EINPROGRESS. Resolving a name may block longer.
-base::UniqueFd Dial(const std::string& address, absl::Time deadline);
-
-// From then on, calls on the socket fail with EAGAIN, and connect with EINPROGRESS.
-void BlockUntil(absl::Time deadline, const base::UniqueFd& fd);
 
 }  // namespace zkrecipes::testing
 

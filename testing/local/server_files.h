@@ -13,8 +13,6 @@
 
 namespace zkrecipes::testing {
 
-inline constexpr char kLoopback[] = "127.0.0.1";
-
 // `count` different TCP ports that nothing on this machine uses now, chosen at random so that two
 // callers at once hardly ever choose the same. They lie below the range from which the kernel takes
 // ports for outgoing connections: there a member that is down could find its port used by a client
@@ -26,7 +24,7 @@ absl::StatusOr<std::vector<int>> FreePorts(int count);
 struct ServerSpec {
   int id = 0;                  // ZooKeeper's myid: 1, 2, ...
   std::string directory = "";  // absolute; holds zoo.cfg, data/ and server.log
-  std::string address = kLoopback;
+  std::string address = "127.0.0.1";
   int client_port = 0;
   int quorum_port = 0;
   int election_port = 0;

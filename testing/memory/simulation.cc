@@ -7,25 +7,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/substitute.h"
 
 #include "lib/session/client/client_options.h"
 
 namespace zkrecipes::testing::memory {
-
-std::string ToString(const Step& step) {
-  static constexpr const char* kTexts[] = {
-      "host $0 runs a task",
-      "host $0 reads from its connection",
-      "host $0 runs a timer",
-      "host $0 runs callback $1",
-      "the server of connection $0 reads",
-      "the quorum commits",
-      "server $0 applies",
-      "time goes on",
-  };
-  return absl::Substitute(kTexts[static_cast<size_t>(step.kind)], step.who, step.which);
-}
 
 Simulation::Simulation(const ModelOptions& options, uint64_t seed, std::function<void()> wake)
     : ensemble_(std::make_shared<ModelEnsemble>(options)), wake_(std::move(wake)), seed_(seed) {}

@@ -3,7 +3,6 @@
 #ifndef ZKRECIPES_TESTING_MEMORY_SIMULATION_H_
 #define ZKRECIPES_TESTING_MEMORY_SIMULATION_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -33,10 +32,7 @@ struct Step {
   Kind kind = Kind::kTask;
   uint32_t who = 0;
   uint32_t which = 0;
-
-  friend bool operator==(const Step&, const Step&) = default;
 };
-std::string ToString(const Step& step);
 
 // An ensemble in memory and the processes of its clients, under one scheduler with a clock of its
 // own: nothing happens but the steps that the caller runs. From the same seed, the same steps lead
