@@ -36,27 +36,6 @@ function(zkrecipes_layer name)
   zkrecipes_precompile(zkrecipes_${name} layer)
 endfunction()
 
-# zkrecipes_testing_parts(objects ...): an archive that zkrecipes::testing links after the library.
-function(zkrecipes_testing_parts)
-  add_library(zkrecipes_testing_parts STATIC ${ARGN})
-  set_target_properties(zkrecipes_testing_parts PROPERTIES EXPORT_NAME testing_parts LINKER_LANGUAGE CXX)
-endfunction()
-
-# zkrecipes_testing_library(SOURCES ... [LIBS ...]): the installed zkrecipes::testing (a local ensemble for tests).
-function(zkrecipes_testing_library)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "SOURCES;LIBS")
-  add_library(zkrecipes_testing STATIC ${arg_SOURCES})
-  add_library(zkrecipes::testing ALIAS zkrecipes_testing)
-  set_target_properties(zkrecipes_testing PROPERTIES EXPORT_NAME testing ${ZKRECIPES_IN_LIBRARY})
-  target_include_directories(zkrecipes_testing PRIVATE ${PROJECT_SOURCE_DIR})
-  # Installed, it takes whichever of the static and shared library its user takes.
-  zkrecipes_as_installed(library zkrecipes::zkrecipes)
-  zkrecipes_as_installed(private ${ZKRECIPES_PRIVATE_DEPENDENCIES} ${arg_LIBS})
-  target_link_libraries(zkrecipes_testing PUBLIC ${library}
-    PRIVATE zkrecipes_testing_parts $<BUILD_INTERFACE:zkrecipes_options> ${private})
-  zkrecipes_precompile(zkrecipes_testing layer)
-endfunction()
-
 # zkrecipes_adapter(postgres OF fencing SOURCES a.cc ... NEEDS libpq): the installed zkrecipes::postgres, beside zkrecipes::fencing
 #   (or, OF zkrecipes, the whole library), since it links what most users do without. NEEDS: a module of pkg-config's, which
 #   zkrecipesConfig.cmake finds likewise.

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 # What a person can choose, and zkrecipes_options: the compile options that our own targets get, and only they.
-include(CMakeDependentOption)
 include(GNUInstallDirs)
 
 option(BUILD_SHARED_LIBS "zkrecipes::zkrecipes is the shared library" OFF)

@@ -5,10 +5,9 @@ option(ZKRECIPES_PRECOMPILE "Compile common headers once" ${PROJECT_IS_TOP_LEVEL
 
 set(common <algorithm> <atomic> <cerrno> <chrono> <cstdint> <deque> <filesystem> <fstream> <functional> <map> <memory> <mutex>
   <optional> <set> <stop_token> <string> <thread> <tuple> <utility> <variant> <vector>
-  "absl/functional/any_invocable.h" "absl/hash/hash.h" "absl/status/statusor.h" "absl/strings/str_cat.h"
-  "absl/strings/str_format.h" "absl/strings/str_join.h" "absl/strings/str_split.h" "absl/time/clock.h"
-  "absl/time/time.h")
-list(TRANSFORM common REPLACE "^(absl.*)$" "<\\1>")
+  <absl/functional/any_invocable.h> <absl/hash/hash.h> <absl/status/statusor.h> <absl/strings/str_cat.h>
+  <absl/strings/str_format.h> <absl/strings/str_join.h> <absl/strings/str_split.h> <absl/time/clock.h>
+  <absl/time/time.h>)
 
 # zkrecipes_precompiled(kind [IN_LIBRARY] [LIBS ...] [HEADERS ...]): a target that the others of its kind take them from.
 function(zkrecipes_precompiled kind)
