@@ -105,7 +105,6 @@ class Crew {
 //   -> "grant TOKEN"       it holds the lock
 //   -> "write TOKEN"       a write for the ledger        <- "accepted" or "stale"
 //   -> "lost TOKEN"        it has learnt that its lease is lost
-//   -> "release TOKEN"     the node is gone
 //
 // It deliberately does not check Lease::state() before it writes: the ledger must cope with that.
 // It ends when its stdin is closed.
