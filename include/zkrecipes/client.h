@@ -183,8 +183,7 @@ class Client {
   //   FailedPrecondition  options.tls is set, and this library was built without TLS; options.loop
   //                       is the parent process's
   // Credentials that the servers refuse, or the lack of those that they require, close the client;
-  // calls then return Unauthenticated.
-  // ClickHouse Keeper also closes the client; calls then return FailedPrecondition.
+  // calls then return Unauthenticated. So does ClickHouse Keeper: FailedPrecondition.
   static absl::StatusOr<std::shared_ptr<Client>> Create(ClientOptions options);
   // Does not block. `done` runs exactly once, on the options' executor, even for an invalid option.
   // Uses a thread of its own until then.

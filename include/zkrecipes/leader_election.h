@@ -59,7 +59,6 @@ class LeaderElection {
   absl::StatusOr<Lease> TryCampaign(const WaitOptions& wait = {}) const;
   void CampaignAsync(WaitOptions wait,
                      absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done) const;
-  // For co_await: see awaitable.h.
   LeaseAwaitable CoCampaign(Duration timeout = absl::InfiniteDuration(),
                             std::stop_token cancel = {}) const;
 

@@ -46,8 +46,7 @@ class ReadWriteLock {
   absl::StatusOr<Lease> AcquireShared(const WaitOptions& wait = {}) const;
   absl::StatusOr<Lease> AcquireExclusive(const WaitOptions& wait = {}) const;
 
-  // AlreadyExists (IsBusy) if another contender is in the way. A queued writer is in a reader's
-  // way.
+  // AlreadyExists (IsBusy) if another contender is in the way: for a reader, also a queued writer.
   absl::StatusOr<Lease> TryAcquireShared(const WaitOptions& wait = {}) const;
   absl::StatusOr<Lease> TryAcquireExclusive(const WaitOptions& wait = {}) const;
 
@@ -55,8 +54,6 @@ class ReadWriteLock {
                           absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done) const;
   void AcquireExclusiveAsync(WaitOptions wait,
                              absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done) const;
-
-  // For co_await: see awaitable.h.
   LeaseAwaitable CoAcquireShared(Duration timeout = absl::InfiniteDuration(),
                                  std::stop_token cancel = {}) const;
   LeaseAwaitable CoAcquireExclusive(Duration timeout = absl::InfiniteDuration(),
@@ -89,7 +86,6 @@ class ReadWriteLock {
                     absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done) const;
   void DowngradeAsync(Lease& exclusive, WaitOptions wait,
                       absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done) const;
-  // For co_await: see awaitable.h.
   LeaseAwaitable CoUpgrade(Lease& shared, Duration timeout = absl::InfiniteDuration(),
                            std::stop_token cancel = {}) const;
   LeaseAwaitable CoDowngrade(Lease& exclusive, Duration timeout = absl::InfiniteDuration(),

@@ -72,19 +72,12 @@ class Semaphore {
   Semaphore(std::shared_ptr<Client> client, std::string path, int permits,
             const SemaphoreOptions& options = {});
 
-  // Waits until a permit is granted and, by default, the lease is proven.
+  // Each form is that of Lock: it waits until a permit is granted and, by default, the lease is
+  // proven; a try is AlreadyExists (IsBusy) if no permit is free, or a Lock is held on the path.
   absl::StatusOr<Lease> Acquire(const WaitOptions& wait = {}) const;
-
-  // AlreadyExists (IsBusy) if no permit is free, or a Lock is held on the path. Reads the queue
-  // first, as Lock::TryAcquire does.
   absl::StatusOr<Lease> TryAcquire(const WaitOptions& wait = {}) const;
-
-  // Does not block. `done` runs exactly once, on the client's executor. If the executor destroys it
-  // without running it, a lease that was granted is released.
   void AcquireAsync(WaitOptions wait,
                     absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done) const;
-
-  // For `co_await semaphore.CoAcquire()`: see awaitable.h.
   LeaseAwaitable CoAcquire(Duration timeout = absl::InfiniteDuration(),
                            std::stop_token cancel = {}) const;
 

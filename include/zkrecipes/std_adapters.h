@@ -23,19 +23,16 @@
 //   Write(mutex.lease().token(), entry);
 //
 // Where other headers return an absl::Status, this one throws a std::system_error of
-// std::generic_category(), whose what() begins with that status. By std::errc:
+// std::generic_category(), whose what() begins with that status. Which status has which causes is
+// in lock.h. By std::errc:
 //
 //   invalid_argument            the path or the options (InvalidArgument)
 //   timed_out                   a try: no answer from the ensemble, or no proof that the session
 //                               lives, within a session timeout (DeadlineExceeded, Unavailable)
 //   identifier_removed          another client deleted the node while it was queued (Aborted)
-//   permission_denied           by the path's ACL (PermissionDenied), or the server refused the
-//                               client's credentials (Unauthenticated)
-//   state_not_recoverable       the client is closed, the path cannot have children, no lease can
-//                               be proven with the session timeout that the servers grant, this is
-//                               the client's I/O thread, or a forked child (FailedPrecondition)
-//   resource_unavailable_try_again   too many contenders, a quota, or the path's sequence numbers
-//                               are nearly used up (ResourceExhausted)
+//   permission_denied           PermissionDenied, Unauthenticated
+//   state_not_recoverable       FailedPrecondition, such as a closed client
+//   resource_unavailable_try_again   ResourceExhausted, such as a quota
 //   io_error                    anything else
 //   resource_deadlock_would_occur   the calling thread already holds this mutex, or lost it and
 //                               has not unlocked it yet

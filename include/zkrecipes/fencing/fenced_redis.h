@@ -34,6 +34,7 @@ namespace [[gnu::visibility("default")]] zkrecipes {
 //
 // Integers inside an answer of several elements are rounded from 2^53 on, since a script's numbers
 // are doubles.
+
 // Frees a reply of hiredis.
 struct RedisReplyDeleter {
   void operator()(redisReply* reply) const;

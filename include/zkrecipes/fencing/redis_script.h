@@ -44,12 +44,9 @@ absl::StatusOr<std::vector<std::string>> FencedWords(const std::string& eval,
                                                      const std::string& tag);
 
 // The meaning of a reply, {tag, verdict, texts...}; a command's answer (verdict 1) is none of the
-// texts.
-//   FailedPrecondition  stale: the message names the floor
-//   InvalidArgument     Redis or the script refuses the command: the message
-//   OutOfRange          the command was run. Its integer answer is of 2^53 or more, which a script
-//                       cannot return exactly: read it by a command that answers text, such as GET
-//   and those of RedisErrorStatus
+// texts. Errors: FailedPrecondition and OutOfRange as of RunFenced (fenced_redis.h);
+// InvalidArgument with the message of Redis or the script, which refuses the command; and those of
+// RedisErrorStatus.
 absl::Status FencedVerdict(int64_t verdict, const std::vector<std::string>& texts,
                            const RedisCommand& command, const FencingPass& pass);
 
