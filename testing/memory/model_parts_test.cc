@@ -145,27 +145,20 @@ class ModelTreeTest : public ::testing::Test {
  protected:
   ModelTreeTest() { EXPECT_TRUE(client_.Connect(0)); }
 
-  zk::Reply Create(const std::string& path, CreateMode mode = CreateMode::kPersistent) {
-    return client_.Create(path, mode);
-  }
-  zk::Reply Sequential(const std::string& path) { return client_.Sequential(path); }
-  Code Delete(const std::string& path) { return client_.Delete(path); }
-  Code Watch(const std::string& path) { return client_.Watch(path); }
-
   ModelEnsemble model_;
   ModelClient client_{&model_};
 };
 
 TEST_F(ModelTreeTest, NumbersStickAtTheirEnd) {
-  Create("/q");
+  client_.Create("/q");
   model_.SetNextSequence("/q", kLast);
-  EXPECT_EQ(Sequential("/q/a-").path, "/q/a-2147483647");
-  EXPECT_EQ(Sequential("/q/b-").path, "/q/b-2147483647");
-  EXPECT_EQ(Sequential("/q/a-").code, Code::kNodeExists);
+  EXPECT_EQ(client_.Sequential("/q/a-").path, "/q/a-2147483647");
+  EXPECT_EQ(client_.Sequential("/q/b-").path, "/q/b-2147483647");
+  EXPECT_EQ(client_.Sequential("/q/a-").code, Code::kNodeExists);
 }
 
 TEST_F(ModelTreeTest, NumbersWrapWhileAnEarlierProposalIsNotCommitted) {
-  Create("/q");
+  client_.Create("/q");
   model_.SetNextSequence("/q", kLast);
   client_.Send(zk::Create{"/q/a-", "", CreateMode::kEphemeralSequential});
   client_.Ask(zk::Create{"/q/b-", "", CreateMode::kEphemeralSequential});
@@ -177,36 +170,36 @@ TEST_F(ModelTreeTest, NumbersWrapWhileAnEarlierProposalIsNotCommitted) {
 }
 
 TEST_F(ModelTreeTest, ReapsContainersThatHaveHadChildrenOnly) {
-  Create("/used", CreateMode::kContainer);
-  Create("/unused", CreateMode::kContainer);
-  Create("/used/child");
+  client_.Create("/used", CreateMode::kContainer);
+  client_.Create("/unused", CreateMode::kContainer);
+  client_.Create("/used/child");
   model_.ReapContainers(client_.now);
   client_.Settle();
   EXPECT_NE(model_.committed().Find("/used"), nullptr);
-  Delete("/used/child");
+  client_.Delete("/used/child");
   model_.ReapContainers(client_.now);
   client_.Settle();
   EXPECT_EQ(model_.committed().Find("/used"), nullptr);
   EXPECT_NE(model_.committed().Find("/unused"), nullptr);
-  EXPECT_EQ(Sequential("/used/n-").code, Code::kNoNode);
+  EXPECT_EQ(client_.Sequential("/used/n-").code, Code::kNoNode);
 }
 
 TEST_F(ModelTreeTest, AWatchOfAnAbsentNodeLeavesNothingBehind) {
-  EXPECT_EQ(Watch("/n"), Code::kNoNode);
+  EXPECT_EQ(client_.Watch("/n"), Code::kNoNode);
   EXPECT_EQ(model_.watches(), 0u);
 }
 
 TEST_F(ModelTreeTest, TheEventComesBeforeTheReplyThatShowsTheChange) {
-  Create("/n");
-  Watch("/n");
+  client_.Create("/n");
+  client_.Watch("/n");
   (void)client_.Log();
-  Delete("/n");
+  client_.Delete("/n");
   EXPECT_THAT(client_.Log(), ElementsAre("/n deleted", "answer"));
 }
 
 TEST_F(ModelTreeTest, WatchesEndWithTheirConnection) {
-  Create("/n");
-  Watch("/n");
+  client_.Create("/n");
+  client_.Watch("/n");
   model_.DropUnread(client_.id());
   EXPECT_EQ(model_.watches(), 0u);
 }

@@ -83,10 +83,6 @@ TEST(BlockedThreads, ThatDoNotLeaveAreNotWaitedForWithoutEnd) {
   EXPECT_FALSE(threads.LetGo(std::chrono::milliseconds(1)));
 }
 
-}  // namespace
-
-namespace {
-
 TEST(RunningThreads, AreSeenUnlessTheyWait) {
   std::atomic<bool> busy = true;
   base::OneShot<bool> go;
