@@ -1,11 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Writes zoo.cfg and becomes the server. Its variables, where empty is as good as unset:
-#   ZK_ID                    of this server: 1, 2, ...
-#   ZK_SERVERS               "10.0.0.1 10.0.0.2": the addresses of the servers 1, 2, ...; none: it stands alone
-#   ZK_TICK_MS, ZK_INIT_LIMIT, ZK_SYNC_LIMIT (in ticks), ZK_MIN_SESSION_TIMEOUT_MS, ZK_MAX_SESSION_TIMEOUT_MS,
-#   ZK_CONTAINER_CHECK_MS, ZK_FORCE_SYNC (yes or no), ZK_EXTRA_CONFIG (lines of zoo.cfg), ZK_HEAP_MB
-#   ZK_MAX_LIFETIME_S        the server is killed after this time; 0: never
+# Writes zoo.cfg and becomes the server. Its variables, where empty is as good as unset: those of docker/README.md, and
+#   ZK_ID        of this server: 1, 2, ...
+#   ZK_SERVERS   "10.0.0.1 10.0.0.2": the addresses of the servers 1, 2, ...; none: it stands alone
 set -eu
 
 id=${ZK_ID:-1} tick=${ZK_TICK_MS:-500}
