@@ -22,6 +22,7 @@ namespace {
 using internal::ClientCore;
 using memory::Host;
 using memory::Simulation;
+using Network = Host::Network;
 
 constexpr auto kCallbackWait = std::chrono::seconds(1);
 
@@ -79,8 +80,11 @@ class InMemoryEnsemble::Impl {
     return answer;
   }
 
-  void SetNetwork(const Client& client, Host::Network network) {
+  void Set(const Client& client, Network network) {
     DoFor(client, [network](Simulation&, Host& host) { host.set_network(network); });
+  }
+  void SetPaused(const Client& client, bool paused) {
+    DoFor(client, [paused](Simulation&, Host& host) { host.set_paused(paused); });
   }
 
   void DoFor(const Client& client, const std::function<void(Simulation&, Host&)>& work) {
@@ -92,8 +96,10 @@ class InMemoryEnsemble::Impl {
     });
   }
 
-  absl::StatusOr<std::shared_ptr<Client>> Connect(ClientOptions options, const WaitOptions& wait);
-  absl::StatusOr<std::shared_ptr<Client>> CreateClient(ClientOptions options);
+  // A client that has not begun to connect. An empty `options.servers` means all of them.
+  absl::StatusOr<std::shared_ptr<ClientCore>> NewCore(ClientOptions options, Network network);
+  absl::StatusOr<std::shared_ptr<Client>> Connect(const std::shared_ptr<ClientCore>& core,
+                                                  const WaitOptions& wait);
   void Advance(absl::Duration by);
   bool AdvanceUntil(const std::function<bool()>& predicate, absl::Duration at_most);
   base::BootTime begin() const { return begin_; }
@@ -118,8 +124,6 @@ class InMemoryEnsemble::Impl {
 
   base::BootTime Now();
   bool Run(base::BootTime until, const std::function<bool()>& enough);
-  absl::StatusOr<std::shared_ptr<ClientCore>> NewCore(ClientOptions options, Host::Network network);
-  absl::StatusOr<std::shared_ptr<Client>> ConnectManually(const std::shared_ptr<ClientCore>& core);
   void CloseAll();
 
   const bool manual_;
@@ -132,24 +136,8 @@ class InMemoryEnsemble::Impl {
   memory::Driver driver_;
 };
 
-absl::StatusOr<std::shared_ptr<Client>> InMemoryEnsemble::Impl::Connect(ClientOptions options,
-                                                                        const WaitOptions& wait) {
-  if (absl::Status status = session::client::CheckWaitOptions(wait); !status.ok()) return status;
-  const auto core = NewCore(std::move(options), Host::Network::kUp);
-  if (!core.ok()) return core.status();
-  return manual_ ? ConnectManually(*core) : internal::ClientAccess::Connect(*core, wait);
-}
-
-absl::StatusOr<std::shared_ptr<Client>> InMemoryEnsemble::Impl::CreateClient(
-    ClientOptions options) {
-  const auto core = NewCore(std::move(options), Host::Network::kDown);
-  if (!core.ok()) return core.status();
-  (*core)->Start([](const absl::Status&) {});
-  return internal::ClientAccess::Wrap(*core);
-}
-
 absl::StatusOr<std::shared_ptr<ClientCore>> InMemoryEnsemble::Impl::NewCore(ClientOptions options,
-                                                                            Host::Network network) {
+                                                                            Network network) {
   if (!manual_ && options.executor == nullptr) options.executor = executor_;
   absl::StatusOr<std::shared_ptr<ClientCore>> core;
   driver_.Do([&](Simulation& simulation) {
@@ -168,8 +156,9 @@ absl::StatusOr<std::shared_ptr<ClientCore>> InMemoryEnsemble::Impl::NewCore(Clie
   return core;
 }
 
-absl::StatusOr<std::shared_ptr<Client>> InMemoryEnsemble::Impl::ConnectManually(
-    const std::shared_ptr<ClientCore>& core) {
+absl::StatusOr<std::shared_ptr<Client>> InMemoryEnsemble::Impl::Connect(
+    const std::shared_ptr<ClientCore>& core, const WaitOptions& wait) {
+  if (!manual_) return internal::ClientAccess::Connect(core, wait);
   auto client = internal::ClientAccess::Wrap(core);
   auto status = std::make_shared<absl::Status>(absl::UnavailableError(
       absl::StrCat("connect to ", core->options().servers, ": no session without time going on")));
@@ -235,7 +224,7 @@ void InMemoryEnsemble::Impl::CloseAll() {
       simulation.ensemble().Heal(i, simulation.now());
     for (const Known& known : clients_) {
       known.host->set_paused(false);
-      known.host->set_network(Host::Network::kUp);
+      known.host->set_network(Network::kUp);
       if (const auto core = known.core.lock()) {
         core->Close(std::make_shared<base::OneShot<absl::Status>>());
       }
@@ -264,11 +253,16 @@ std::string InMemoryEnsemble::servers() const {
 
 absl::StatusOr<std::shared_ptr<Client>> InMemoryEnsemble::Connect(ClientOptions options,
                                                                   const WaitOptions& wait) {
-  return impl_->Connect(std::move(options), wait);
+  if (absl::Status status = session::client::CheckWaitOptions(wait); !status.ok()) return status;
+  const auto core = impl_->NewCore(std::move(options), Network::kUp);
+  return core.ok() ? impl_->Connect(*core, wait) : core.status();
 }
 
 absl::StatusOr<std::shared_ptr<Client>> InMemoryEnsemble::CreateClient(ClientOptions options) {
-  return impl_->CreateClient(std::move(options));
+  const auto core = impl_->NewCore(std::move(options), Network::kDown);
+  if (!core.ok()) return core.status();
+  (*core)->Start([](const absl::Status&) {});
+  return internal::ClientAccess::Wrap(*core);
 }
 
 void InMemoryEnsemble::Advance(Duration by) { impl_->Advance(by); }
@@ -285,34 +279,17 @@ void InMemoryEnsemble::RunUntilIdle() {
   impl_->Do([](Simulation&) {});
 }
 
-void InMemoryEnsemble::Disconnect(const Client& client) {
-  impl_->SetNetwork(client, Host::Network::kDown);
-}
-
-void InMemoryEnsemble::Reconnect(const Client& client) {
-  impl_->SetNetwork(client, Host::Network::kUp);
-}
-
-void InMemoryEnsemble::Silence(const Client& client) {
-  impl_->SetNetwork(client, Host::Network::kSilent);
-}
-
-void InMemoryEnsemble::HoldReplies(const Client& client) {
-  impl_->SetNetwork(client, Host::Network::kDeaf);
-}
+void InMemoryEnsemble::Disconnect(const Client& client) { impl_->Set(client, Network::kDown); }
+void InMemoryEnsemble::Reconnect(const Client& client) { impl_->Set(client, Network::kUp); }
+void InMemoryEnsemble::Silence(const Client& client) { impl_->Set(client, Network::kSilent); }
+void InMemoryEnsemble::HoldReplies(const Client& client) { impl_->Set(client, Network::kDeaf); }
+void InMemoryEnsemble::Pause(const Client& client) { impl_->SetPaused(client, true); }
+void InMemoryEnsemble::Resume(const Client& client) { impl_->SetPaused(client, false); }
 
 void InMemoryEnsemble::Expire(const Client& client) {
   impl_->DoFor(client, [&client](Simulation& simulation, Host&) {
     simulation.ensemble().Expire(client.session_id(), simulation.now());
   });
-}
-
-void InMemoryEnsemble::Pause(const Client& client) {
-  impl_->DoFor(client, [](Simulation&, Host& host) { host.set_paused(true); });
-}
-
-void InMemoryEnsemble::Resume(const Client& client) {
-  impl_->DoFor(client, [](Simulation&, Host& host) { host.set_paused(false); });
 }
 
 void InMemoryEnsemble::ChangeLeader() {
