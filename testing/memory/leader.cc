@@ -220,19 +220,18 @@ bool ModelEnsemble::OperatorCreates(const std::string& path, Node node, base::Bo
   return true;
 }
 
-bool ModelEnsemble::OperatorChanges(const std::string& path, Node node, bool acl) {
+bool ModelEnsemble::OperatorChanges(const std::string& path, Transaction::Kind kind, Node node) {
   if (!HasQuorum() || prepared_.Find(path) == nullptr) return false;
-  const auto kind = acl ? Transaction::Kind::kSetAcl : Transaction::Kind::kSetData;
   Propose({.kind = kind, .path = path, .node = std::move(node)});
   return true;
 }
 
 bool ModelEnsemble::OperatorSetsData(const std::string& path, const std::string& data) {
-  return OperatorChanges(path, {.data = data}, /*acl=*/false);
+  return OperatorChanges(path, Transaction::Kind::kSetData, {.data = data});
 }
 
 bool ModelEnsemble::OperatorSetsAcl(const std::string& path, std::vector<zk::AclEntry> acl) {
-  return OperatorChanges(path, {.acl = std::move(acl)}, /*acl=*/true);
+  return OperatorChanges(path, Transaction::Kind::kSetAcl, {.acl = std::move(acl)});
 }
 
 // Whether the node is a container to be deleted, if it is as empty as now at `now`.

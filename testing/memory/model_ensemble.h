@@ -271,7 +271,7 @@ class ModelEnsemble {
   void ProposeCall(ConnectionId id, Connection& connection, const wire::Call& call,
                    base::BootTime now);
   int32_t NextSequence(const std::string& parent) const;
-  bool OperatorChanges(const std::string& path, Node node, bool acl);
+  bool OperatorChanges(const std::string& path, Transaction::Kind kind, Node node);
 
   ModelOptions options_;
   std::vector<Server> servers_;
