@@ -43,7 +43,8 @@ struct DetachedWishes {
 // and the data that they had. Blocks until all serve, up to a minute. Returns the list of servers.
 // After an error the servers that this call has newly made are gone; a partial ensemble that it
 // could not complete is left as it is.
-//   InvalidArgument     a wish is out of range, or not what the ensemble that is there has
+//   InvalidArgument     a wish is out of range, or not what the ensemble that is there has; or the
+//                       directory has no name
 //   FailedPrecondition  no Java or no ZooKeeper server here; or the directory holds other things
 //   Unavailable, DeadlineExceeded   as for LocalEnsemble::Start, and if a wished port is taken
 absl::StatusOr<std::string> StartDetached(const std::string& directory,

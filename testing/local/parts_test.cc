@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include "gmock/gmock.h"
@@ -124,6 +126,33 @@ TEST(ForeignProcess, EndsAtASignal) {
   process->Signal(SIGKILL);
   EXPECT_TRUE(process->WaitForEnd(absl::Seconds(10)));
   waitpid(*pid, nullptr, 0);
+}
+
+TEST(WorkDirectory, IsRefusedWhereThereCanBeNone) {
+  const WorkDirectory made = WorkDirectory::MakeTemporary(/*keep=*/false).value();
+  const std::string file = made.path() + "/file";
+  std::ofstream(file) << "text";
+  EXPECT_TRUE(absl::IsFailedPrecondition(WorkDirectory::Use(made.path()).status()));
+  EXPECT_TRUE(absl::IsFailedPrecondition(WorkDirectory::Use(file).status()));
+  const char* const before = std::getenv("TMPDIR");
+  const std::string kept = before == nullptr ? "/tmp" : before;
+  setenv("TMPDIR", file.c_str(), /*replace=*/1);
+  EXPECT_TRUE(absl::IsInternal(WorkDirectory::MakeTemporary(/*keep=*/false).status()));
+  setenv("TMPDIR", kept.c_str(), /*replace=*/1);
+}
+
+TEST(OwnedDirectory, IsMadeForThisUserAloneAlsoIfItsNameEndsInASlash) {
+  const WorkDirectory made = WorkDirectory::MakeTemporary(/*keep=*/false).value();
+  const auto directory = OwnedDirectory::Lock(made.path() + "/new/", /*make=*/true);
+  ASSERT_TRUE(directory.ok()) << directory.status();
+  EXPECT_EQ(directory->path(), made.path() + "/new");
+  EXPECT_TRUE(directory->was_made());
+  EXPECT_EQ(std::filesystem::status(directory->path()).permissions(),
+            std::filesystem::perms::owner_all);
+}
+
+TEST(OwnedDirectory, WithoutANameIsRefused) {
+  EXPECT_TRUE(absl::IsInvalidArgument(OwnedDirectory::Lock("", /*make=*/true).status()));
 }
 
 class StateFileTest : public ::testing::Test {

@@ -52,7 +52,10 @@ bool ParseServer(const std::string& line, RecordedServer& server) {
 }  // namespace
 
 absl::StatusOr<OwnedDirectory> OwnedDirectory::Lock(const std::string& given, bool make) {
-  const std::string path = fs::absolute(given).lexically_normal().string();
+  std::error_code error;
+  // Without a slash at its end: with one, its parent would be itself.
+  const std::string path = (fs::absolute(given, error) / "").lexically_normal().parent_path();
+  if (error) return absl::ErrnoToStatus(error.value(), absl::StrCat("no directory '", given, "'"));
   for (;;) {
     absl::StatusOr<bool> made = make ? MakeDirectory(path) : false;
     if (!made.ok()) return made.status();

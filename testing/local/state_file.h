@@ -23,6 +23,7 @@ namespace zkrecipes::testing {
 class OwnedDirectory {
  public:
   // Makes it, for this user only, if it is absent and `make`. Blocks while another process has it.
+  //   InvalidArgument   it has no name
   //   NotFound          it is absent and not to be made
   //   PermissionDenied  it is another user's (in /tmp anyone could have made it)
   static absl::StatusOr<OwnedDirectory> Lock(const std::string& path, bool make);

@@ -21,10 +21,11 @@ class WorkDirectory {
   // A new directory under $TMPDIR or /tmp. `keep`: it is not removed.
   static absl::StatusOr<WorkDirectory> MakeTemporary(bool keep) {
     std::error_code error;
-    const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
-    std::string path = (std::filesystem::absolute(parent) / "zkrecipes-ensemble-XXXXXX").string();
+    std::filesystem::path parent = std::filesystem::temp_directory_path(error);
+    if (!error) parent = std::filesystem::absolute(parent, error);
+    std::string path = (parent / "zkrecipes-ensemble-XXXXXX").string();
     if (error || mkdtemp(path.data()) == nullptr) {
-      return absl::InternalError("cannot make a directory like " + path);
+      return absl::InternalError("cannot make a directory like " + path + " in $TMPDIR or /tmp");
     }
     return WorkDirectory(path, !keep);
   }
@@ -34,8 +35,11 @@ class WorkDirectory {
   static absl::StatusOr<WorkDirectory> Use(const std::string& path) {
     std::error_code error;
     std::filesystem::create_directories(path, error);
-    if (error) return absl::InternalError("cannot make " + path + ": " + error.message());
-    if (!std::filesystem::is_empty(path, error) || error) {
+    std::error_code ignored;
+    if (error && !std::filesystem::exists(path, ignored)) {
+      return absl::InternalError("cannot make " + path + ": " + error.message());
+    }
+    if (error || !std::filesystem::is_empty(path, error) || error) {
       return absl::FailedPreconditionError("LocalEnsembleOptions.directory is " + path +
                                            ": it must be absent or an empty directory");
     }
