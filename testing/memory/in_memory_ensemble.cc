@@ -194,7 +194,7 @@ bool InMemoryEnsemble::Impl::Run(base::BootTime until, const std::function<bool(
 
 void InMemoryEnsemble::Impl::Advance(absl::Duration by) {
   Settle();
-  const base::BootTime until = Now() + std::min(by, kLongestAdvance);
+  const base::BootTime until = Now() + std::clamp(by, absl::ZeroDuration(), kLongestAdvance);
   // Callbacks happen at their time, and so do the ends of waits: as soon as there is one it is seen
   // to.
   while (!Run(until, [this] { return !executor_->idle() || blocked_->AnyIsOver(); })) {
@@ -321,10 +321,11 @@ bool InMemoryEnsemble::UseUpNumbers(const std::string& path) {
   });
 }
 
-std::vector<std::string> InMemoryEnsemble::Paths() { return Paths(""); }
+std::vector<std::string> InMemoryEnsemble::Paths() { return Paths("/"); }
 
 std::vector<std::string> InMemoryEnsemble::Paths(const std::string& path) {
-  return impl_->Get([prefix = path + "/"](Simulation& simulation) {
+  const std::string prefix = absl::EndsWith(path, "/") ? path : path + "/";
+  return impl_->Get([&prefix](Simulation& simulation) {
     std::vector<std::string> paths;
     for (const auto& [found, node] : simulation.ensemble().committed().nodes()) {
       if (found.size() > 1 && absl::StartsWith(found, prefix)) paths.push_back(found);

@@ -206,6 +206,7 @@ TEST_F(InMemoryEnsembleTest, ShowsTheTreeToOthers) {
   EXPECT_TRUE(ensemble_->Create("/a/b"));
   EXPECT_FALSE(ensemble_->Create("/c/d"));
   EXPECT_THAT(ensemble_->Paths(), ElementsAre("/a", "/a/b"));
+  EXPECT_THAT(ensemble_->Paths("/"), ElementsAre("/a", "/a/b"));
   EXPECT_FALSE(ensemble_->Delete("/a"));
   EXPECT_TRUE(ensemble_->Delete("/a/b"));
   EXPECT_THAT(ensemble_->Paths("/a"), IsEmpty());
@@ -267,6 +268,11 @@ TEST_F(InMemoryEnsembleManually, DoesEverythingInsideItsCalls) {
 TEST_F(InMemoryEnsembleManually, AdvancesToTheBoundOfWhatNeverComes) {
   EXPECT_FALSE(ensemble_.AdvanceUntil([] { return false; }, absl::Hours(3)));
   EXPECT_EQ(ensemble_.Elapsed(), absl::Hours(3));
+}
+
+TEST_F(InMemoryEnsembleManually, NeverGoesBackInTime) {
+  ensemble_.Advance(absl::Seconds(-1));
+  EXPECT_EQ(ensemble_.Elapsed(), absl::ZeroDuration());
 }
 
 TEST_F(InMemoryEnsembleManually, AdvancesBySmallStepsThoughNothingIsDue) {
