@@ -37,7 +37,8 @@ struct DetachedWishes {
   std::optional<int> first_port;  // as in LocalEnsembleOptions
 };
 
-// Errors: PermissionDenied if the directory is another user's; Internal; and what is listed.
+// Errors: PermissionDenied if the directory is another user's (which LookAtDetached does not mind);
+// Internal; and what is listed.
 
 // Starts the servers, or those of an ensemble that is there already which do not run, on the ports
 // and the data that they had. Blocks until all serve, up to a minute. Returns the list of servers.

@@ -86,9 +86,8 @@ absl::Status Member::IfUp(void (ServerProcess::*act)()) {
 }
 
 absl::Status Member::Restart() {
-  absl::Status status = Stop();
-  if (!absl::IsDeadlineExceeded(status) && !status.ok()) return status;
-  status = Launch();
+  static_cast<void>(Stop());  // it is down then, if only since it was killed
+  const absl::Status status = Launch();
   return status.ok() ? WaitForAnswer() : status;
 }
 
