@@ -123,7 +123,6 @@ TEST_F(InMemoryEnsembleTest, HasClientsThatBeginBeforeItsServers) {
   ensemble_->Reconnect(*early);
   EXPECT_TRUE(ensemble_->AdvanceUntil([&] { return granted.has_value(); }));
   EXPECT_TRUE(granted->ok()) << granted->status();
-  EXPECT_TRUE(absl::IsInvalidArgument(ensemble_->CreateClient({.servers = ":"}).status()));
 }
 
 // ---- AdvanceUntil -------------------------------------------------------------------------------
@@ -210,11 +209,6 @@ TEST_F(InMemoryEnsembleTest, ShowsTheTreeToOthers) {
   EXPECT_FALSE(ensemble_->Delete("/a"));
   EXPECT_TRUE(ensemble_->Delete("/a/b"));
   EXPECT_THAT(ensemble_->Paths("/a"), IsEmpty());
-}
-
-TEST_F(InMemoryEnsembleTest, RefusesBadOptionsAsClientConnectDoes) {
-  EXPECT_TRUE(absl::IsInvalidArgument(ensemble_->Connect({.servers = ":"}).status()));
-  EXPECT_TRUE(absl::IsInvalidArgument(ensemble_->Connect({}, {absl::Seconds(-1)}).status()));
 }
 
 TEST_F(InMemoryLockTest, BoundsAReleaseByItsOwnTime) {
