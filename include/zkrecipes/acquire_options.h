@@ -70,9 +70,8 @@ struct AcquireOptions {
 };
 
 // Whether a try (TryAcquire, TryCampaign, ...) found another contender in its way, or a lock delay
-// that was not over in time: AlreadyExists.
-// No other call of a recipe returns that code. (GuardedWrite does, for a node that it should
-// create.)
+// that was not over in time: AlreadyExists. No other call of a recipe returns that code.
+// (GuardedWrite does, for a node that it should create.)
 inline bool IsBusy(const absl::Status& status) { return absl::IsAlreadyExists(status); }
 
 }  // namespace zkrecipes

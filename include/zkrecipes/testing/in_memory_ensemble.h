@@ -24,7 +24,7 @@ enum class ServerVersion { kZooKeeper38, kZooKeeper39, kZooKeeper310, kClickHous
 
 // The model and its settings.
 struct InMemoryEnsembleOptions {
-  int servers = 3;
+  int servers = 3;  // one or more
   ServerVersion version = ServerVersion::kZooKeeper38;
   // ZooKeeper's own settings. A session expires up to one tick late.
   Duration tick = absl::Milliseconds(500);
@@ -71,8 +71,6 @@ struct InMemoryEnsembleOptions {
 //   to lose it to an operator   Delete(node), with the client's namespace in front
 //   to doubt it for a while  Disconnect(client), which makes it kSuspect, and Reconnect(client)
 //   to delay a grant         let another client hold the lock; or HoldReplies(client), Reconnect
-//   to pause a process       Pause(client), Advance, Resume(client)
-//   to begin without servers CreateClient(options), Reconnect(client)
 //
 // examples/ has services with such tests.
 //
