@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <climits>
+#include <cstdio>
+#include <fstream>
 #include <memory>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include <gmock/gmock.h>
 
+#include "lib/base/secret.h"
 #include "lib/base/unique_fd.h"
 #include "tools/zkr/commands/client.h"
 #include "tools/zkr/commands/narrator.h"
@@ -59,6 +66,39 @@ TEST(Credentials, OfAFileThatIsNoneAreRefused) {
   EXPECT_TRUE(ReadText("a:" + std::string((64 << 10) - 2, 'x')).ok());
   EXPECT_THAT(std::string(ReadText("a:" + std::string((64 << 10) - 1, 'x')).status().message()),
               HasSubstr("larger than 64 KiB"));
+}
+
+// A password that stands nowhere else in this program.
+constexpr absl::string_view kMasked =
+    "\x3b\x29\x6b\x34\x2c\x6d\x21\x30\x3c\x6f\x22\x35\x2e\x68\x39\x28\x2d\x37\x6a\x23";
+char Unmasked(char c) { return static_cast<char>(c ^ 0x5a); }
+
+bool IsOnTheHeap() {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long begin = 0, end = 0;
+    if (!absl::StrContains(line, "[heap]")) continue;
+    if (std::sscanf(line.c_str(), "%lx-%lx", &begin, &end) != 2) return false;
+    const char* const last = reinterpret_cast<const char*>(end);
+    return std::search(reinterpret_cast<const char*>(begin), last, kMasked.begin(), kMasked.end(),
+                       [](char here, char masked) { return here == Unmasked(masked); }) != last;
+  }
+  return false;
+}
+
+TEST(Credentials, AreNotLeftInMemoryWhenTheirFileIsRefused) {
+  mallopt(M_TRIM_THRESHOLD, INT_MAX);  // what is freed stays where it was
+  for (const std::string& rest : {std::string(64 << 10, 'x'), std::string("\nsecret\n")}) {
+    std::string text;
+    text.reserve(65 << 10);
+    text.append("alice:").append(100, 'y');  // whatever frees memory may write at its beginning
+    for (const char c : kMasked) text.push_back(Unmasked(c));
+    text += rest;
+    if (!IsOnTheHeap()) return;  // a sanitizer's allocator has its memory elsewhere
+    EXPECT_TRUE(absl::IsInvalidArgument(ReadText(text).status()));
+    base::Wipe(text);
+    EXPECT_FALSE(IsOnTheHeap()) << rest.size();
+  }
 }
 
 class CheckNumbersLeftTest : public ::testing::Test {

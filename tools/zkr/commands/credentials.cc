@@ -24,12 +24,12 @@ absl::Status Wrong(const std::string& file, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(file, ": ", what));
 }
 
-absl::StatusOr<std::string> ReadAll(const std::string& file) {
+absl::Status ReadAll(const std::string& file, std::string& text) {
   const base::UniqueFd fd(open(file.c_str(), O_RDONLY | O_CLOEXEC));
   if (fd.get() < 0) return Wrong(file, std::strerror(errno));
   // One byte more than is allowed shows that the file is too large, whatever it is: it may be
   // endless.
-  std::string text(kMost + 1, '\0');
+  text.resize(kMost + 1);
   std::size_t size = 0;
   while (size < text.size()) {
     const ssize_t got = read(fd.get(), text.data() + size, text.size() - size);
@@ -39,12 +39,11 @@ absl::StatusOr<std::string> ReadAll(const std::string& file) {
     size += static_cast<std::size_t>(got);
   }
   text.resize(size);
-  if (size > kMost) return Wrong(file, "is larger than 64 KiB");
-  return text;
+  return size > kMost ? Wrong(file, "is larger than 64 KiB") : absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<std::string>> UsersIn(const std::string& text, const std::string& file) {
-  std::vector<std::string> users;
+absl::Status AddUsers(const std::string& file, const std::string& text,
+                      std::vector<std::string>& users) {
   // A vector that grows would leave copies of the passwords behind.
   users.reserve(static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) + 1);
   int number = 0;
@@ -59,19 +58,22 @@ absl::StatusOr<std::vector<std::string>> UsersIn(const std::string& text, const 
     users.emplace_back(line);
   }
   // An empty file would mean no rights at all, which nobody asks for by an option.
-  if (users.empty()) return Wrong(file, "names no user");
-  return users;
+  return users.empty() ? Wrong(file, "names no user") : absl::OkStatus();
 }
 
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> ReadCredentials(const std::string& file) {
-  absl::StatusOr<std::string> text = ReadAll(file);
-  if (!text.ok()) return text.status();
-  absl::StatusOr<std::vector<std::string>> users = UsersIn(*text, file);
-  // The file's text is not needed any more, and a core or swap would keep it.
-  base::Wipe(*text);
-  return users;
+  std::string text;
+  std::vector<std::string> users;
+  absl::Status status = ReadAll(file, text);
+  if (status.ok()) status = AddUsers(file, text, users);
+  // Nothing that was read is left behind, not of a file that is refused either: a core or swap would
+  // keep it.
+  base::Wipe(text);
+  if (status.ok()) return users;
+  base::Wipe(users);
+  return status;
 }
 
 }  // namespace zkrecipes::zkr::commands
