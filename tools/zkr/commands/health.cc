@@ -54,10 +54,12 @@ int Start(const Health::Options& options, pid_t& pid) {
 
 // False if `end` comes first.
 bool Wait(int fd, const supervisor::LossWatch& end, absl::Duration at_most) {
+  const base::BootTime until = base::BootNow() + at_most;
   pollfd fds[] = {{end.fd(), POLLIN, 0}, {fd, POLLIN, 0}};
-  while (poll(fds, 2, static_cast<int>(absl::ToInt64Milliseconds(at_most))) < 0) {
+  while (!end.lost() && fds[1].revents == 0 && base::BootNow() < until) {
+    poll(fds, 2, end.MillisecondsTo(until));
   }
-  return fds[0].revents == 0;
+  return !end.lost();
 }
 
 // Why it has not succeeded; "" if it has. Also ends when `end` comes.

@@ -168,8 +168,9 @@ int WaitForTheEnd(const Lease& lease) {
            const supervisor::LossWatch lost(lease.ended()), cancelled(cancel);
            pollfd fds[] = {
                {STDIN_FILENO, POLLIN, 0}, {lost.fd(), POLLIN, 0}, {cancelled.fd(), POLLIN, 0}};
-           while (fds[1].revents == 0 && fds[2].revents == 0) {
-             const bool ready = poll(fds, 3, -1) > 0;
+           while (!lost.lost() && !cancelled.lost()) {
+             const int at_most = std::min(lost.MillisecondsTo(), cancelled.MillisecondsTo());
+             const bool ready = poll(fds, 3, at_most) > 0;
              if (ready && fds[0].revents != 0 && !ReadAndForget()) break;
            }
            return absl::OkStatus();

@@ -227,7 +227,8 @@ class Printer {
 bool WaitForEnd(const std::stop_token& interrupted, const std::stop_token& turn) {
   const supervisor::LossWatch interruption(interrupted), end(turn);
   pollfd fds[] = {{STDOUT_FILENO, 0, 0}, {interruption.fd(), POLLIN, 0}, {end.fd(), POLLIN, 0}};
-  while (poll(fds, 3, -1) < 0) {
+  while (fds[0].revents == 0 && !interruption.lost() && !end.lost()) {
+    poll(fds, 3, std::min(interruption.MillisecondsTo(), end.MillisecondsTo()));
   }
   return fds[0].revents != 0;
 }

@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "tools/zkr/supervisor/process.h"
 #include "tools/zkr/supervisor/signals.h"
 
 namespace zkrecipes::zkr::supervisor {
@@ -101,6 +102,11 @@ void LossWatch::OnLost() {
 void LossWatch::Take() {
   eventfd_t count = 0;
   eventfd_read(event_.get(), &count);
+}
+
+int LossWatch::MillisecondsTo(base::BootTime when) const {
+  const base::BootTime look = base::BootNow() + absl::Milliseconds(100);
+  return supervisor::MillisecondsTo(event_.valid() ? when : std::min(when, look));
 }
 
 bool LossWatch::WasLostBefore(base::BootTime time) const {

@@ -54,14 +54,18 @@ class Interruption {
 int AwaitSignal(absl::Duration time);
 
 // Turns a stop_token into something that poll can wait for, and remembers when it was stopped: CMD
-// may have ended before the loss although both become known at the same moment.
+// may have ended before the loss although both become known at the same moment. Where the system
+// refuses a descriptor fd() is -1, and whoever waits looks at lost() now and then.
 class LossWatch {
  public:
   explicit LossWatch(const std::stop_token& lost);
 
   int fd() const { return event_.get(); }  // readable from the loss until Take
   void Take();
+  // For poll, as supervisor::MillisecondsTo: until `when`, or until it is time to look.
+  int MillisecondsTo(base::BootTime when = base::BootTime::InfiniteFuture()) const;
 
+  bool lost() const { return WasLostBefore(base::BootNow()); }
   bool WasLostBefore(base::BootTime time) const;
 
  private:

@@ -113,6 +113,12 @@ base::UniqueFd OpenProcess(pid_t pid) {
   return base::UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
 }
 
+int MillisecondsTo(base::BootTime when) {
+  const absl::Duration left =
+      std::clamp(when - base::BootNow(), absl::ZeroDuration(), absl::Minutes(1));
+  return static_cast<int>(absl::ToInt64Milliseconds(left)) + 1;
+}
+
 void AddToEnvironment(const std::string& variables) {
   for (std::size_t begin = 0; begin < variables.size();) {
     const std::size_t end = variables.find('\0', begin);

@@ -42,6 +42,9 @@ void NameThisProcess(const char* name);
 // A pidfd, close-on-exec: readable once the process has ended.
 base::UniqueFd OpenProcess(pid_t pid);
 
+// For poll: a minute at most.
+int MillisecondsTo(base::BootTime when);
+
 // Sets each NAME=VALUE of a text of the form "NAME=VALUE\0NAME=VALUE\0".
 void AddToEnvironment(const std::string& variables);
 

@@ -115,7 +115,7 @@ class Runner {
                       {setup_.to_zkr.fd(), POLLIN, 0},
                       {setup_.guard.get(), POLLIN, 0},
                       {own_signals_.get(), POLLIN, 0}};
-      poll(fds, 4, MillisecondsToTimer());
+      poll(fds, 4, MillisecondsTo(std::min(phase_end_, relay_.next(BootNow()))));
       if (fds[0].revents != 0) NextSignal(child_signal_);
       // Its own copy of a signal is noted before zkr's is read, so that CMD does not get both.
       if (fds[3].revents != 0) NoteOwnSignals();
@@ -216,13 +216,6 @@ class Runner {
       kill(pid, SIGTERM);
       kill(pid, SIGCONT);  // a stopped process reacts only to this and SIGKILL
     }
-  }
-
-  int MillisecondsToTimer() {
-    const BootTime next = std::min(phase_end_, relay_.next(BootNow()));
-    if (next == BootTime::InfiniteFuture()) return -1;
-    const auto left = absl::ToInt64Milliseconds(next - BootNow()) + 1;
-    return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
   }
 
   enum class Phase { kRunning, kFinishing, kTerminating };

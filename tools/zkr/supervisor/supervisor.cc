@@ -27,12 +27,6 @@ namespace {
 // How long the tree gets to die, once it is killed, before zkr says that it waits.
 constexpr absl::Duration kPatience = absl::Seconds(5);
 
-// For poll: at most a minute.
-int MillisecondsTo(BootTime when) {
-  const absl::Duration left = std::clamp(when - BootNow(), absl::ZeroDuration(), absl::Minutes(1));
-  return static_cast<int>(absl::ToInt64Milliseconds(left)) + 1;
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Supervisor>> Supervisor::Prepare(Command command) {
