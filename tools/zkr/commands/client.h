@@ -93,7 +93,8 @@ absl::StatusOr<std::int64_t> AskEpoch(Client& client, const WaitOptions& wait);
 // raises it at the same time; returns it. Every write names the version that was read, and no
 // version comes back (MakeEpoch), so the epoch never goes down. The record is created with its
 // parent if there is none: all may read it, and only the client's users may write it, or all if it
-// has none. Errors: as AskEpoch; InvalidArgument: more than a million above what it is.
+// has none. `wait` is of each answer. Errors: as AskEpoch; InvalidArgument: more than a million
+// above what it is.
 absl::StatusOr<std::int64_t> RaiseEpoch(Client& client, std::int64_t above,
                                         const WaitOptions& wait);
 

@@ -45,69 +45,21 @@ std::vector<zk::AclEntry> AclOf(bool has_users) {
   return {{kAll, "auth", ""}, {kRead, "world", "anyone"}};
 }
 
-// One raise, however often it is tried. On the reactor.
-class Raise : public std::enable_shared_from_this<Raise> {
- public:
-  Raise(std::int64_t above, bool has_users) : above_(above), has_users_(has_users) {}
-
-  void Try(session::Session& session, EpochDone done) {
-    session.Send(zk::Get{kEpochPath}, [self = shared_from_this(), &session,
-                                       done = std::move(done)](const zk::Reply& reply) mutable {
-      self->OnRecord(session, reply, std::move(done));
+// One request of a raise, called `what` in messages. It is sent again if its answer was lost: a
+// write names the version that was read, so it is not done twice.
+absl::StatusOr<zk::Reply> AskForRaise(Client& client, const zk::Request& request,
+                                      const std::string& what, const WaitOptions& wait) {
+  const auto ask = [request, what](session::Session& session, auto done) {
+    session.Send(request, [what, done = std::move(done)](const zk::Reply& reply) mutable {
+      absl::Status status;
+      if (reply.code != zk::Code::kOk) status = zk::ToStatus(reply.code, what, kEpochPath);
+      if (absl::IsUnavailable(status)) return std::move(done)(std::move(status));
+      std::move(done)(reply);
     });
-  }
-
- private:
-  void OnRecord(session::Session& session, const zk::Reply& reply, EpochDone done) {
-    // A record that is not believed is never overwritten: an operator has to say what it should be.
-    const EpochAnswer now = session::EpochIn(reply);
-    if (!now.ok()) return std::move(done)(now);
-    const std::int64_t least = std::max(*now, above_);
-    const std::int64_t most = MostEpochOf(reply.stat.version) + kMostWrites * MostEpochOf(0);
-    if (!target_ && least >= most) return std::move(done)(TooHigh(least, most));
-    // Fixed at the first read. A try again after a lost answer finds its own write and raises no
-    // further.
-    if (!target_) target_ = least + 1;
-    // Written by this raise, whose answer was lost, or by another since it began.
-    if (*now >= *target_) return std::move(done)(now);
-    // The version that was read goes with the write: a raise that came between makes it fail, not
-    // go down. So does a make, whose record has a later version than any before.
-    if (reply.code == zk::Code::kNoNode) return Create(session, std::move(done));
-    const std::int64_t next = std::min(*target_, MostEpochOf(reply.stat.version + 1));
-    Write(session, zk::SetData{kEpochPath, absl::StrCat(next), reply.stat.version}, next,
-          std::move(done));
-  }
-
-  // Both at once: they are carried out in order.
-  void Create(session::Session& session, EpochDone done) {
-    const auto persistent = zk::CreateMode::kPersistent;
-    const std::vector<zk::AclEntry> acl = AclOf(has_users_);
-    // Its answer does not matter: if the parent is missing after this, the second create says so.
-    session.Send(zk::Create{session::kEpochParent, "", persistent, acl}, [](const zk::Reply&) {});
-    const std::int64_t next = std::min(*target_, MostEpochOf(0));
-    Write(session, zk::Create{kEpochPath, absl::StrCat(next), persistent, acl}, next,
-          std::move(done));
-  }
-
-  // Again if another came first, whose record `Try` reads, or if this was a step on the way.
-  void Write(session::Session& session, const zk::Request& request, std::int64_t next,
-             EpochDone done) {
-    session.Send(request, [self = shared_from_this(), &session, request, next,
-                           done = std::move(done)](const zk::Reply& reply) mutable {
-      const bool written = reply.code == zk::Code::kOk;
-      const bool again = reply.code == zk::Code::kBadVersion ||
-                         reply.code == zk::Code::kNodeExists || (written && next < *self->target_);
-      if (again) return self->Try(session, std::move(done));
-      if (written) return std::move(done)(next);
-      std::move(done)(zk::ToStatus(
-          reply.code, absl::StrCat("raise the epoch: ", zk::OperationName(request)), kEpochPath));
-    });
-  }
-
-  const std::int64_t above_;
-  const bool has_users_;
-  std::optional<std::int64_t> target_;  // once it has been read
-};
+  };
+  return queue::call::AskUntilAnswered<zk::Reply>(*internal::ClientAccess::Core(client),
+                                                  "raise the epoch", wait, ask);
+}
 
 // Record and parent anew, with ACLs that never were others. All of it is one transaction: a session
 // that began in between would take no record, or a step on the way, for its epoch, though others
@@ -231,12 +183,44 @@ absl::StatusOr<std::int64_t> AskEpoch(Client& client, const WaitOptions& wait) {
 
 absl::StatusOr<std::int64_t> RaiseEpoch(Client& client, std::int64_t above,
                                         const WaitOptions& wait) {
-  internal::ClientCore& core = *internal::ClientAccess::Core(client);
-  const auto raise = std::make_shared<Raise>(above, core.has_users());
-  const auto ask = [raise](session::Session& session, EpochDone done) {
-    raise->Try(session, std::move(done));
-  };
-  return queue::call::AskUntilAnswered<std::int64_t>(core, "raise the epoch", wait, ask);
+  const auto persistent = zk::CreateMode::kPersistent;
+  const auto acl = AclOf(internal::ClientAccess::Core(client)->has_users());
+  // Fixed at the first read: what is read again may be this raise's own write.
+  std::optional<std::int64_t> target;
+  for (;;) {
+    const auto record = AskForRaise(client, zk::Get{kEpochPath}, "get the epoch's record", wait);
+    if (!record.ok()) return record.status();
+    // A record that is not believed is never overwritten: an operator has to say what it should be.
+    const auto now = session::EpochIn(*record);
+    if (!now.ok()) return now;
+    const std::int64_t least = std::max(*now, above);
+    const std::int64_t most = MostEpochOf(record->stat.version) + kMostWrites * MostEpochOf(0);
+    if (!target && least >= most) return TooHigh(least, most);
+    if (!target) target = least + 1;
+    // Written by this raise, whose answer was lost, or by another since it began.
+    if (*now >= *target) return now;
+    const bool none = record->code == zk::Code::kNoNode;
+    const std::int32_t version = none ? 0 : record->stat.version + 1;
+    const std::int64_t next = std::min(*target, MostEpochOf(version));
+    // The version that was read goes with the write: a raise that came between makes it fail, not
+    // go down. So does a make, whose record has a later version than any before.
+    zk::Request write = zk::SetData{kEpochPath, absl::StrCat(next), version - 1};
+    if (none) {
+      write = zk::Create{kEpochPath, absl::StrCat(next), persistent, acl};
+      // If the parent is missing after this, the second create says so.
+      AskForRaise(client, zk::Create{session::kEpochParent, "", persistent, acl}, "make /zkrecipes",
+                  wait)
+          .IgnoreError();
+    }
+    const std::string what = absl::StrCat("raise the epoch: ", zk::OperationName(write));
+    const auto written = AskForRaise(client, write, what, wait);
+    if (!written.ok()) return written.status();
+    if (written->code == zk::Code::kOk && next == *target) return next;
+    // A step on the way is made, or another came first: its record is read.
+    const bool again = written->code == zk::Code::kOk || written->code == zk::Code::kBadVersion ||
+                       written->code == zk::Code::kNodeExists;
+    if (!again) return zk::ToStatus(written->code, what, kEpochPath);
+  }
 }
 
 absl::StatusOr<std::int64_t> MakeEpoch(Client& client, std::optional<std::int64_t> above,
