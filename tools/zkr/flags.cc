@@ -110,20 +110,24 @@ CLI::Option* AddPath(CLI::App& command, std::string& path, const std::string& he
 namespace {
 
 // Each also has a variable, so that a service's settings need not repeat them in each call.
-void AddTlsFlags(CLI::App& app, TlsOptions& tls) {
-  const auto add = [&app](const char* name, std::string& value, const char* help,
-                          const char* variable, const char* type) {
-    app.add_option(name, value, absl::StrCat(help, " (default: ", variable, ")"))
-        ->envname(variable)
-        ->type_name(type);
+void AddTlsFlags(CLI::App& app, std::optional<TlsOptions>& tls) {
+  const auto add = [&](const char* name, std::string TlsOptions::*value, const char* help,
+                       const char* variable, const char* type) {
+    const auto take = [&tls, value](const std::string& text) {
+      // Any of them asks for TLS: a CA left out must not mean plain text.
+      if (!text.empty() && !tls) tls.emplace();
+      if (tls) (*tls).*value = text;
+    };
+    const std::string said = absl::StrCat(help, " (default: ", variable, ")");
+    app.add_option_function<std::string>(name, take, said)->envname(variable)->type_name(type);
   };
-  add("--tls-ca", tls.ca_file,
+  add("--tls-ca", &TlsOptions::ca_file,
       "Connect by TLS: the authorities of the servers' certificates, in PEM", "ZKR_TLS_CA", "FILE");
-  add("--tls-cert", tls.certificate_file, "zkr's own certificate, where servers ask for one",
-      "ZKR_TLS_CERT", "FILE");
-  add("--tls-key", tls.key_file, "The key of that certificate", "ZKR_TLS_KEY", "FILE");
-  add("--tls-crl", tls.crl_file, "Lists of revoked certificates", "ZKR_TLS_CRL", "FILE");
-  add("--tls-server-name", tls.server_name,
+  add("--tls-cert", &TlsOptions::certificate_file,
+      "zkr's own certificate, where servers ask for one", "ZKR_TLS_CERT", "FILE");
+  add("--tls-key", &TlsOptions::key_file, "The key of that certificate", "ZKR_TLS_KEY", "FILE");
+  add("--tls-crl", &TlsOptions::crl_file, "Lists of revoked certificates", "ZKR_TLS_CRL", "FILE");
+  add("--tls-server-name", &TlsOptions::server_name,
       "The name in all servers' certificates, if it is not the one they are listed by",
       "ZKR_TLS_SERVER_NAME", "NAME");
 }
@@ -131,14 +135,17 @@ void AddTlsFlags(CLI::App& app, TlsOptions& tls) {
 }  // namespace
 
 void AddGlobalFlags(CLI::App& app, commands::GlobalFlags& flags) {
-  app.add_option("--servers", flags.servers,
+  app.add_option("--servers", flags.client.servers,
                  "The servers; optionally the node below which paths begin "
                  "(default: ZKR_SERVERS)")
       ->envname("ZKR_SERVERS")
       ->type_name("HOST:PORT,...[/NAMESPACE]");
   AddDuration(app, "--session-timeout", flags.session_timeout,
               "How long the ensemble waits for a silent client (10s)");
-  app.add_option("--dialect", flags.dialect, "How nodes are named (curator)")
+  const auto take_dialect = [&flags](const std::string& name) {
+    flags.client.dialect = name == "kazoo" ? NameDialect::kKazoo : NameDialect::kCurator;
+  };
+  app.add_option_function<std::string>("--dialect", take_dialect, "How nodes are named (curator)")
       ->type_name("curator|kazoo")
       ->check([](const std::string& name) {
         return name == "curator" || name == "kazoo" ? ""
@@ -148,7 +155,7 @@ void AddGlobalFlags(CLI::App& app, commands::GlobalFlags& flags) {
   const auto read_users = [&flags](const CLI::results_t& files) {
     // Read while options are parsed: a pipe (`<(pass show zookeeper)`) can be read only once.
     absl::StatusOr<std::vector<std::string>> users = commands::ReadCredentials(files.back());
-    if (users.ok()) flags.users = *std::move(users);
+    if (users.ok()) flags.client.digest_credentials = *std::move(users);
     if (!users.ok()) flags.no_users = std::string(users.status().message());
     return true;
   };
@@ -162,7 +169,7 @@ void AddGlobalFlags(CLI::App& app, commands::GlobalFlags& flags) {
       ->expected(1)
       ->envname("ZKR_DIGEST_FILE")
       ->type_name("FILE");
-  AddTlsFlags(app, flags.tls);
+  AddTlsFlags(app, flags.client.tls);
   auto* quiet = app.add_flag("-q,--quiet", flags.quiet, "Do not report waits and outages");
   app.add_option_function<std::string>(
          "--log-format",

@@ -15,30 +15,19 @@ namespace zkrecipes::zkr::commands {
 
 absl::StatusOr<std::shared_ptr<Client>> Connect(const GlobalFlags& flags, std::stop_token cancel,
                                                 std::optional<absl::Duration> wait) {
-  if (flags.servers.empty()) {
+  if (flags.client.servers.empty()) {
     return absl::InvalidArgumentError("no servers are named: use --servers or set ZKR_SERVERS");
   }
-  ClientOptions options;
-  options.servers = flags.servers;
-  options.session_timeout = flags.session_timeout;
-  options.dialect = flags.dialect == "kazoo" ? NameDialect::kKazoo : NameDialect::kCurator;
-  // Nodes are made open to everyone all the same: their parent's ACL protects them
+  // Also with users, nodes are open to everyone: their parent's ACL protects them
   // (docs/security.md).
-  options.digest_credentials = flags.users;
-  if (UsesTls(flags)) options.tls = flags.tls;
+  ClientOptions options = flags.client;
+  options.session_timeout = flags.session_timeout;
   // It ends with this scope, so "connecting" is never said of a client that is connected.
   const Late teller(flags, [&flags](const std::stop_token&) {
-    Complain(absl::StrCat("connecting to ", flags.servers));
+    Complain(absl::StrCat("connecting to ", flags.client.servers));
   });
   return Client::Connect(std::move(options),
                          {wait.value_or(flags.session_timeout), std::move(cancel)});
-}
-
-bool UsesTls(const GlobalFlags& flags) {
-  const TlsOptions& tls = flags.tls;
-  return !absl::StrCat(tls.ca_file, tls.certificate_file, tls.key_file, tls.crl_file,
-                       tls.server_name)
-              .empty();
 }
 
 std::string OnServer(Client& client, const std::string& path) {

@@ -28,9 +28,6 @@ absl::StatusOr<std::shared_ptr<Client>> Connect(const GlobalFlags& flags,
                                                 std::stop_token cancel = {},
                                                 std::optional<absl::Duration> wait = {});
 
-// Whether one of the TLS options is given: a CA left out must not mean plain text.
-bool UsesTls(const GlobalFlags& flags);
-
 // `path` as the servers know it: below the client's namespace.
 std::string OnServer(Client& client, const std::string& path);
 

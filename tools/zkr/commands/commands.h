@@ -11,18 +11,15 @@
 
 #include "tools/zkr/result.h"
 #include "tools/zkr/supervisor/command.h"
-#include "zkrecipes/tls_options.h"
+#include "zkrecipes/client.h"
 
 namespace zkrecipes::zkr::commands {
 
 // The options of every command, before or after its name.
 struct GlobalFlags {
-  std::string servers;
+  ClientOptions client;  // but for the session timeout
   absl::Duration session_timeout = absl::Seconds(10);
-  std::string dialect = "curator";
-  std::vector<std::string> users;  // of --digest-file, each "user:password"
-  std::string no_users;            // why it cannot be read
-  TlsOptions tls;                  // in force if one of its options is given
+  std::string no_users;  // why --digest-file cannot be read
   bool json = false;
   bool quiet = false;  // see narrator.h
   bool verbose = false;

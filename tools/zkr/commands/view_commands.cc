@@ -258,7 +258,7 @@ int RunLs(const GlobalFlags& global, const LsFlags& flags) {
   const auto client = Connect(global);
   if (!client.ok()) return Refuse(client.status());
   const Late teller(global, [&global](const std::stop_token&) {
-    Complain(absl::StrCat("waiting for an answer of ", global.servers));
+    Complain(absl::StrCat("waiting for an answer of ", global.client.servers));
   });
   const auto view = Look(**client, flags.path, {global.session_timeout});
   return view.ok() ? Show(global, *view) : Refuse(view.status());

@@ -40,8 +40,8 @@ int RunPlan(const commands::GlobalFlags& global, const DoctorFlags& flags) {
 int RunDoctor(const commands::GlobalFlags& global, const DoctorFlags& flags) {
   if (flags.plan) return RunPlan(global, flags);
   // Connect refuses an empty list with the words of every other command.
-  if (global.servers.empty()) return Refuse(commands::Connect(global).status());  // says so
-  const auto list = zk::ParseServerList(global.servers);
+  if (global.client.servers.empty()) return Refuse(commands::Connect(global).status());  // says so
+  const auto list = zk::ParseServerList(global.client.servers);
   if (!list.ok()) return Refuse(list.status());
   Facts facts{.asked = global.session_timeout, .now = absl::Now()};
   if (!flags.seen.empty()) {
@@ -49,7 +49,7 @@ int RunDoctor(const commands::GlobalFlags& global, const DoctorFlags& flags) {
     if (!seen.ok()) return Refuse(seen.status());
     facts.seen = *seen;
   }
-  for (const std::string& user : global.users) {
+  for (const std::string& user : global.client.digest_credentials) {
     facts.users.push_back(user.substr(0, user.find(':')));
   }
   const auto clients = ProbeServers(global, *list, facts);

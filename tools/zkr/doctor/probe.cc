@@ -37,10 +37,10 @@ std::string Ask(const Probe& probe, const std::string& word) {
 
 void Connect(commands::GlobalFlags flags, Probe& probe) {
   // The address alone, so that the session cannot be with another server.
-  const std::size_t slash = std::min(flags.servers.find('/'), flags.servers.size());
-  flags.servers = probe.facts.address + flags.servers.substr(slash);
+  std::string& servers = flags.client.servers;
+  servers = probe.facts.address + servers.substr(std::min(servers.find('/'), servers.size()));
   flags.quiet = true;  // the report says what does not answer
-  if (commands::UsesTls(flags) && flags.tls.server_name.empty()) flags.tls.server_name = probe.host;
+  if (auto& tls = flags.client.tls; tls && tls->server_name.empty()) tls->server_name = probe.host;
   probe.client = commands::Connect(flags, {}, kPatience);
   if (probe.client.ok()) probe.facts.granted = (*probe.client)->session_timeout();
 }
@@ -59,7 +59,7 @@ void Examine(const commands::GlobalFlags& flags, Probe& probe) {
   ServerFacts& facts = probe.facts;
   if (facts.address.empty()) return;
   // Four letter words do not go through TLS.
-  const bool tls = commands::UsesTls(flags);
+  const bool tls = flags.client.tls.has_value();
   absl::StatusOr<std::string> srvr = absl::UnknownError("not asked");
   if (!tls) srvr = testing::FourLetterWord(facts.address, "srvr", kPatience);
   if (absl::IsDeadlineExceeded(srvr.status())) {  // silent: nothing else would be answered
