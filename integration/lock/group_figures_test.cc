@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counts the requests of members and watchers on a real server: the tables of docs/adr/0063.
+// Counts the requests of members and watchers on a real server: the tables of docs/group.md.
 
 #include <algorithm>
 #include <cstdint>
