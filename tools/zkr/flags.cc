@@ -6,11 +6,9 @@
 #include <unistd.h>
 
 #include <climits>
-#include <cstdint>
 #include <memory>
 
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 
 #include "lib/zk/seam/path.h"
 #include "tools/zkr/commands/client.h"
@@ -80,25 +78,17 @@ CLI::Option* AddSeconds(CLI::App& app, const std::string& name, absl::Duration& 
   return app.add_option(name, parse, help)->type_name("SECONDS")->expected(1);
 }
 
-CLI::Validator Decimal() {
-  const auto normalize = [](std::string& text) {
+CLI::Validator Decimal(std::int64_t least, std::int64_t most, const std::string& wanted) {
+  const auto normalize = [=](std::string& text) {
     std::int64_t number = 0;
     if (!absl::SimpleAtoi(text, &number)) {
       return absl::StrCat("\"", text, "\" is not a decimal number");
     }
     text = std::to_string(number);
-    return std::string();
+    const bool good = least <= number && number <= most;
+    return good ? std::string() : absl::StrCat("\"", text, "\" is not ", wanted);
   };
   return CLI::Validator(normalize, "");
-}
-
-CLI::Validator InRange(int least, int most) {
-  const auto check = [least, most](const std::string& text) {
-    int number = 0;
-    const bool good = absl::SimpleAtoi(text, &number) && number >= least && number <= most;
-    return good ? "" : absl::StrCat("\"", text, "\" is not a number from ", least, " to ", most);
-  };
-  return CLI::Validator(check, "");
 }
 
 CLI::Option* AddPath(CLI::App& command, std::string& path, const std::string& help) {

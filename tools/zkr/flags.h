@@ -7,12 +7,14 @@
 #define ZKRECIPES_TOOLS_ZKR_FLAGS_H_
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 
@@ -48,18 +50,16 @@ CLI::Option* AddDuration(CLI::App& app, const std::string& name, absl::Duration&
 CLI::Option* AddSeconds(CLI::App& app, const std::string& name, absl::Duration& value,
                         const std::string& help);
 
-// For ->transform: CLI11 reads 010 as eight, 0x10 as sixteen, and cuts what is too long.
-CLI::Validator Decimal();
-
-// A number from `least` to `most`. Unlike with CLI::Range, --help does not show the range.
-CLI::Validator InRange(int least, int most);
+// A decimal number, for ->transform: CLI11 reads 010 as eight, 0x10 as sixteen, and cuts what is too
+// long. Unlike with CLI::Range, --help does not show the range. `wanted`: what another is not.
+CLI::Validator Decimal(std::int64_t least = INT64_MIN, std::int64_t most = INT64_MAX,
+                       const std::string& wanted = "");
 template <typename Number>  // int, or std::optional<int>
 CLI::Option* AddNumber(CLI::App& app, const std::string& name, Number& value, int least, int most,
                        const std::string& help) {
   return app.add_option(name, value, help)
       ->type_name("N")
-      ->check(InRange(least, most))
-      ->transform(Decimal());
+      ->transform(Decimal(least, most, absl::StrCat("a number from ", least, " to ", most)));
 }
 
 // One of a few words, each of which stands for a value. --help shows them all.

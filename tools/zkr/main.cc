@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
 #include "tools/zkr/commands/commands.h"
@@ -204,12 +203,7 @@ class CommandLine {
         ->excludes(raise);
     command
         ->add_option("--above", epoch_.above, "Above this one, too: the highest any resource saw")
-        ->check([](const std::string& text) {
-          std::int64_t number = 0;
-          const bool good = absl::SimpleAtoi(text, &number) && number >= 0;
-          return good ? "" : absl::StrCat("\"", text, "\" is not a number of 0 or more");
-        })
-        ->transform(Decimal())
+        ->transform(Decimal(0, INT64_MAX, "a number of 0 or more"))
         ->type_name("N");
   }
 

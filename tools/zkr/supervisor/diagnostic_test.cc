@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <string>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"

@@ -2,7 +2,6 @@
 
 #include "tools/zkr/supervisor/process.h"
 
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>

@@ -10,7 +10,6 @@
 // supervisor runs CMD N times; the driver ends as the last of these runs does.
 
 #include <poll.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
