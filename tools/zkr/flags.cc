@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <climits>
-#include <memory>
 
 #include "absl/strings/numbers.h"
 
@@ -41,7 +40,8 @@ The global options, such as --json, may stand before or after the command: see
 )";
 }
 
-std::string CommandHelp::make_usage(const CLI::App* app, std::string /*name*/) const {
+std::string PlainHelp::make_usage(const CLI::App* app, std::string name) const {
+  if (app->get_option_no_throw("--guard") == nullptr) return Formatter::make_usage(app, name);
   return absl::StrCat("Usage: ", UsageOf(*app), "\n");
 }
 
@@ -176,7 +176,6 @@ void AddGlobalFlags(CLI::App& app, commands::GlobalFlags& flags) {
 
 void AddCommandFlags(CLI::App& command, commands::CommandFlags& flags,
                      const std::string& path_help) {
-  command.formatter(std::make_shared<CommandHelp>());
   AddPath(command, flags.path, path_help)->required();
   AddDuration(command, "--grace", flags.grace,
               "Time between SIGTERM and SIGKILL, if the lease lasts that long (5s)");

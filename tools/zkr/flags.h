@@ -25,18 +25,14 @@ namespace zkrecipes::zkr {
 // Throws the usage error "NAME: MESSAGE".
 [[noreturn]] void RefuseUsage(const std::string& name, const std::string& message);
 
-// How --help shows options: name, type and purpose, and none of CLI11's own notes.
+// How --help shows options: name, type and purpose, and none of CLI11's own notes; and CMD, of which
+// CLI11 does not know, behind those of a command that runs one.
 class PlainHelp : public CLI::Formatter {
  public:
+  std::string make_usage(const CLI::App* app, std::string name) const override;
   std::string make_option_opts(const CLI::Option* option) const override;
   std::string make_option_desc(const CLI::Option* option) const override;
   std::string make_footer(const CLI::App* app) const override;
-};
-
-// The same for a command that runs CMD.
-class CommandHelp : public PlainHelp {
- public:
-  std::string make_usage(const CLI::App* app, std::string name) const override;
 };
 
 // Shows where the command line ends and CMD begins, which CLI11 cannot.
