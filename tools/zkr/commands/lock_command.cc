@@ -76,31 +76,24 @@ absl::Status Take(const GlobalFlags& global, const LockFlags& flags, const std::
   // Asked before the node is made: a loop of refused attempts would use up the numbers that are
   // left.
   if (absl::Status left = CheckNumbersLeft(*holding.client, path, cancel); !left.ok()) return left;
-  if (!flags.try_only) {
-    const Late teller = NoticeOfWait(global, holding.client, path);
-    auto lease = Acquire(holding.client, flags, {flags.wait, cancel});
-    busy = absl::IsDeadlineExceeded(lease.status());
-    if (lease.ok()) holding.lease = *std::move(lease);
-    // Also without a connection: the wait has ended.
-    if (absl::IsUnavailable(lease.status())) {
-      return absl::DeadlineExceededError(lease.status().message());
-    }
-    return lease.status();
+  std::optional<Late> teller;
+  if (!flags.try_only) teller.emplace(NoticeOfWait(global, holding.client, path));
+  // A try is bounded: without a connection it would never end.
+  auto lease = Acquire(holding.client, flags, {flags.try_only ? connecting : flags.wait, cancel});
+  if (lease.ok()) holding.lease = *std::move(lease);
+  const absl::Status& taken = lease.status();
+  busy = flags.try_only ? IsBusy(taken) : absl::IsDeadlineExceeded(taken);
+  // Of a wait it does not matter whether there is a connection at its end. Of a try it does: busy is
+  // an answer, this is none.
+  if (!flags.try_only && absl::IsUnavailable(taken)) {
+    return absl::DeadlineExceededError(taken.message());
   }
-  // Bounded: without a connection a try would never end.
-  auto tried = Acquire(holding.client, flags, {connecting, cancel});
-  if (absl::IsDeadlineExceeded(tried.status())) {
-    return absl::UnavailableError(tried.status().message());  // busy is an answer, this is not
+  if (flags.try_only && absl::IsDeadlineExceeded(taken)) {
+    return absl::UnavailableError(taken.message());
   }
-  busy = IsBusy(tried.status());
-  if (busy) {
-    return absl::AbortedError(absl::StrCat(path,
-                                           flags.permits ? " has no free permit (" : " is locked (",
-                                           tried.status().message(), ")"));
-  }
-  if (!tried.ok()) return tried.status();
-  holding.lease = *std::move(tried);
-  return absl::OkStatus();
+  if (!flags.try_only || !busy) return taken;
+  return absl::AbortedError(absl::StrCat(
+      path, flags.permits ? " has no free permit (" : " is locked (", taken.message(), ")"));
 }
 
 // Connects, and takes the lock that `flags` describe. nullopt: `holding` has it. Otherwise how zkr
