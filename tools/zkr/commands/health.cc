@@ -135,10 +135,9 @@ int RunProbe(std::string command) {
     // SIGTERM: it has taken too long. A zkr that is stopped does not say so, and its lock may be
     // another's by now: the guard, which ends CMD then, begins with the runner.
     if (supervisor::NextSignal(signals) == SIGTERM || fds[1].revents != 0) break;
-    pid_t reaped = 0;
-    for (int its = 0; (reaped = waitpid(-1, &its, WNOHANG)) > 0;) {
+    supervisor::ReapEach(0, [&](pid_t reaped, int its) {
       if (reaped == shell) ended = true, status = its;
-    }
+    });
   }
   supervisor::KillTree(supervisor::Cgroup(), base::BootNow() + absl::Seconds(1));
   PassOn(said.read_end);

@@ -34,15 +34,6 @@ namespace {
 // How long dying processes get before /proc is read again.
 constexpr int kRescanMs = 1;
 
-// False once there is no child left to wait for.
-bool ReapTheDead() {
-  pid_t reaped = 0;
-  do {
-    reaped = waitpid(-1, nullptr, WNOHANG);
-  } while (reaped > 0 || (reaped < 0 && errno == EINTR));
-  return reaped == 0;
-}
-
 // Appends the children of `parent`. False if this kernel does not list them.
 bool AppendChildren(pid_t parent, std::vector<pid_t>& found) {
   const std::string tasks = "/proc/" + std::to_string(parent) + "/task";
@@ -55,16 +46,6 @@ bool AppendChildren(pid_t parent, std::vector<pid_t>& found) {
     if (parent == getpid() && access(children.c_str(), R_OK) != 0) return false;
   }
   return true;
-}
-
-// Ends this process once `child` has ended.
-void Reap(pid_t child) {
-  int status = 0;
-  for (pid_t reaped = 0; (reaped = waitpid(-1, &status, WNOHANG)) > 0;) {
-    // An orphan of the container.
-    if (reaped != child) continue;
-    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
-  }
 }
 
 }  // namespace
@@ -119,6 +100,15 @@ int MillisecondsTo(base::BootTime when) {
   return static_cast<int>(absl::ToInt64Milliseconds(left)) + 1;
 }
 
+bool ReapEach(int options, const std::function<void(pid_t child, int status)>& tell) {
+  int status = 0;
+  pid_t reaped = 0;
+  while ((reaped = waitpid(-1, &status, WNOHANG | options)) > 0 || (reaped < 0 && errno == EINTR)) {
+    if (reaped > 0) tell(reaped, status);
+  }
+  return reaped == 0;
+}
+
 void AddToEnvironment(const std::string& variables) {
   for (std::size_t begin = 0; begin < variables.size();) {
     const std::size_t end = variables.find('\0', begin);
@@ -141,7 +131,11 @@ void BeInitIfFirst() {
   for (;;) {
     siginfo_t info{};
     const int signal = sigwaitinfo(&all, &info);
-    Reap(child);
+    ReapEach(0, [child](pid_t reaped, int status) {
+      // Any other is an orphan of the container.
+      if (reaped != child) return;
+      _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+    });
     // The terminal sends its signals to the child as well.
     if (signal > 0 && signal != SIGCHLD && info.si_code != SI_KERNEL) kill(child, signal);
   }
@@ -243,7 +237,7 @@ void KillTree(const Cgroup& cgroup, base::BootTime until) {
     for (const pid_t pid : OwnDescendants()) kill(pid, SIGKILL);
     // Not before both agree: a member that left the cgroup is still a descendant, and the other way
     // round.
-    if (!ReapTheDead() && cgroup.Empty()) return;
+    if (!ReapEach(0, [](pid_t, int) {}) && cgroup.Empty()) return;
     poll(nullptr, 0, kRescanMs);
   } while (base::BootNow() < until);
 }

@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -44,6 +45,10 @@ base::UniqueFd OpenProcess(pid_t pid);
 
 // For poll: a minute at most.
 int MillisecondsTo(base::BootTime when);
+
+// Reaps each child that has ended, and tells of it; with WUNTRACED in `options` also of those that
+// have stopped. False once there is no child left to wait for.
+bool ReapEach(int options, const std::function<void(pid_t child, int status)>& tell);
 
 // Sets each NAME=VALUE of a text of the form "NAME=VALUE\0NAME=VALUE\0".
 void AddToEnvironment(const std::string& variables);

@@ -172,12 +172,9 @@ class Runner {
 
   // False: nothing is left to wait for.
   bool ReapChildren() {
-    int status = 0;
-    pid_t reaped = 0;
-    while ((reaped = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+    return ReapEach(WUNTRACED, [this](pid_t reaped, int status) {
       if (reaped == command_) OnCommandStatus(status);
-    }
-    return reaped == 0;
+    });
   }
 
   void OnCommandStatus(int status) {
