@@ -15,9 +15,6 @@ namespace zkrecipes::schedules {
 
 using testing::memory::Transaction;
 
-// Of the states that an observer is told in a session, so many first ones say nothing of the order.
-constexpr int kUnordered = 2;
-
 void Election::Read(const Transaction& change) {
   using enum Transaction::Kind;
   if (change.kind == kCreate) nodes_[change.path] = change.zxid;

@@ -173,6 +173,12 @@ void HistoryReader::Follow() {
   }
 }
 
+bool HistoryReader::ExplainsRefusal(const Core& core, const absl::Status& status) const {
+  return (closed_.count(core) > 0 && absl::IsFailedPrecondition(status)) ||
+         (denied_ && absl::IsPermissionDenied(status)) ||
+         (model_.refused_some() && absl::IsResourceExhausted(status));
+}
+
 void HistoryReader::CheckRefusal(const Core& core, internal::LeaseState& lease,
                                  const absl::Status& status, const std::string& write) const {
   // A client can learn that its session has expired before any server's tree shows it.
@@ -185,9 +191,7 @@ void HistoryReader::CheckRefusal(const Core& core, internal::LeaseState& lease,
   }
   const bool explained = (absl::IsAborted(status) && !holds) ||
                          absl::IsUnavailable(status) ||  // the connection was lost time and again
-                         (closed_.count(core) > 0 && absl::IsFailedPrecondition(status)) ||
-                         (denied_ && absl::IsPermissionDenied(status)) ||
-                         (model_.refused_some() && absl::IsResourceExhausted(status));
+                         ExplainsRefusal(core, status);
   if (!explained) break_("unexpected answer", absl::StrCat(write, ": ", status.ToString()));
 }
 

@@ -125,7 +125,12 @@ class HistoryReader {
   void NoteClose(const Core& core) { closed_.insert(core); }
 
  protected:
+  // Of what a watcher is told in a session, so much at first may be of the session before.
+  static constexpr int kUnordered = 2;
+
   virtual void Read(const testing::memory::Transaction& change) = 0;
+  // Whether the client's end, an ACL or a server does.
+  bool ExplainsRefusal(const Core& core, const absl::Status& status) const;
   // That neither the lease's end nor the client's, nor a server, explains why a write failed.
   void CheckRefusal(const Core& core, internal::LeaseState& lease, const absl::Status& status,
                     const std::string& write) const;

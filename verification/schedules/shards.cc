@@ -5,23 +5,13 @@
 #include <algorithm>
 #include <random>
 
-#include "absl/container/inlined_vector.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
-#include "lib/queue/listing/node_data.h"
-#include "lib/queue/machine/node_name.h"
-#include "lib/zk/seam/path.h"
-
 namespace zkrecipes::schedules {
-
-using testing::memory::Transaction;
 
 namespace {
 
 constexpr char kAt[] = "/p";
-// Of the views of a session, so many first ones may be of the session before.
-constexpr int kUnordered = 2;
 constexpr absl::Duration kLongestPause = absl::Seconds(2);
 
 // Bits of `traits_`.
@@ -29,33 +19,9 @@ enum Trait : uint64_t { kPlain = 1, kFreshIds = 2, kOneAtOnce = 4, kNoFirstWait 
 
 }  // namespace
 
-struct Shards::Member {
-  Core core;
-  size_t slot;
-  std::string id;
-  std::optional<Partitions::Running> running = {};
-  // Of one that shares nothing.
-  std::stop_source cancel = {};
-  std::optional<Membership> membership = {};
-  std::list<Work> works = {};
-  PartitionsReport report = {};
-  bool died = false;
-
-  void Leave() {
-    cancel.request_stop();
-    running.reset();
-    membership.reset();
-  }
-  void Destroy() {
-    Leave();
-    works.clear();
-  }
-  bool Refused() const { return running.has_value() && !running->status().ok(); }
-};
-
 Shards::Shards(testing::memory::ModelEnsemble& model, const QueueHistory& queue,
                std::function<void()> follow, Break on_broken, const Options& options)
-    : HistoryReader(model, queue, std::move(follow), std::move(on_broken)),
+    : WatchedGroup(model, queue, std::move(follow), std::move(on_broken)),
       traits_(std::mt19937_64(options.seed)()),
       slots_(options.slots) {
   for (size_t i = 0; i < options.partitions; ++i) {
@@ -127,8 +93,7 @@ void Shards::Join(Member& member, const std::shared_ptr<Client>& client, Acquire
 
 size_t Shards::Works(size_t slot, bool asked) const {
   size_t works = 0;
-  for (const auto& member : Living()) {
-    if (member->slot != slot) continue;
+  for (const Member* const member : EverIn(slot)) {
     works += static_cast<size_t>(std::ranges::count_if(member->works, [asked](const Work& work) {
       return !asked || work.partition.end().stop_requested();
     }));
@@ -137,16 +102,14 @@ size_t Shards::Works(size_t slot, bool asked) const {
 }
 
 void Shards::EndAsked(size_t slot) {
-  for (Member* const member : Living()) {
-    if (member->slot != slot) continue;
+  for (Member* const member : EverIn(slot)) {
     std::erase_if(member->works,
                   [](const Work& work) { return work.partition.end().stop_requested(); });
   }
 }
 
 void Shards::EndWork(size_t slot, size_t which) {
-  for (Member* const member : Living()) {
-    if (member->slot != slot) continue;
+  for (Member* const member : EverIn(slot)) {
     if (which < member->works.size()) {
       member->works.erase(std::next(member->works.begin(), static_cast<std::ptrdiff_t>(which)));
       return;
@@ -155,25 +118,13 @@ void Shards::EndWork(size_t slot, size_t which) {
   }
 }
 
-void Shards::WatchOrStop(const std::shared_ptr<Client>& client) {
-  const Core core = internal::ClientAccess::Core(*client);
-  const auto its = [&](const Watcher& w) { return w.core == core && !w.ended; };
-  if (std::erase_if(watchers_, its) > 0) return;
-  Watcher& watcher = watchers_.emplace_back(Watcher{.core = core});
-  watcher.subscription =
-      Group(client, kGroupPath).Watch([this, w = &watcher, core](absl::StatusOr<GroupView> view) {
-        OnView(*w, view);
-        after_callback_(core);
-      });
-}
-
 void Shards::DestroyAll(const Core& core) {
   for (Member* const member : Living()) {
     if (member->core != core) continue;
     member->Destroy();
     if (slots_[member->slot].get() == member) slots_[member->slot] = nullptr;
   }
-  std::erase_if(watchers_, [&](const Watcher& w) { return w.core == core && !w.ended; });
+  StopWatching(core);
 }
 
 // Its members end by themselves; their slots are another client's.
@@ -186,12 +137,12 @@ void Shards::NoteClose(const Core& core) {
 
 void Shards::NoteDeath(const Core& core) {
   for (const auto& member : members_) member->died |= member->core == core;
-  std::erase_if(watchers_, [&](const Watcher& w) { return w.core == core && !w.ended; });
+  StopWatching(core);
   NoteClose(core);
 }
 
 void Shards::Forget() {
-  watchers_.clear();
+  StopWatching();
   for (const auto& member : members_) {
     member->died = true;  // it is told nothing any more
     member->Destroy();
@@ -200,7 +151,7 @@ void Shards::Forget() {
 
 bool Shards::IsInertInAChild() {
   bool inert = true;
-  watchers_.clear();
+  StopWatching();
   for (const auto& member : members_) {
     if (member->running.has_value()) {
       inert &= absl::IsFailedPrecondition(member->running->status());
@@ -245,255 +196,6 @@ void Shards::OnEnded(Member& member, const absl::Status& status) {
   if (slots_[member.slot].get() == &member) slots_[member.slot] = nullptr;
 }
 
-// A member that shares nothing is not begun again where it was not proven, or an operator
-// deleted its node.
-bool Shards::Explains(const Core& core, const absl::Status& status) const {
-  return (closed_.count(core) > 0 && absl::IsFailedPrecondition(status)) ||
-         (denied_ && absl::IsPermissionDenied(status)) ||
-         (model_.refused_some() && absl::IsResourceExhausted(status)) ||
-         (!deleted_.empty() && absl::IsAborted(status)) ||
-         (absl::IsUnavailable(status) && absl::StrContains(status.message(), "not proven alive"));
-}
-
-// ---- rules, after each move ---------------------------------------------------------------------
-
-void Shards::Follow(base::BootTime now) {
-  now_ = now;
-  for (auto& [name, queue] : queues_) queue.Follow(model_, now);
-  HistoryReader::Follow();
-}
-
-// Of two nodes with one id the later one counts.
-void Shards::Read(const Transaction& change) {
-  using enum Transaction::Kind;
-  if (change.kind == kCreate && zk::ParentPath(change.path) == kGroupPath) {
-    const auto name = queue::machine::ParseNodeName(zk::NodeName(change.path));
-    const bool member = name.has_value() && name->mode == queue::machine::Mode::kMember;
-    if (!member || change.node.owner == 0) return;
-    present_[change.zxid] = {change.path, queue::listing::ParseCandidate(change.node.data).id,
-                             change.node.owner};
-  } else if (change.kind != kDelete && change.kind != kCloseSession) {
-    return;
-  }
-  std::erase_if(present_, [&](const auto& entry) {
-    const bool deleted = change.kind == kDelete && entry.second.path == change.path;
-    if (deleted && change.session == 0) deleted_.insert(entry.first);
-    return deleted || (change.kind == kCloseSession && entry.second.owner == change.session);
-  });
-  std::map<std::string, int64_t> latest;
-  for (const auto& [token, node] : present_) latest[node.id] = token;
-  std::set<int64_t> state;
-  for (const auto& [id, token] : latest) state.insert(token);
-  if (state != states_.back()) states_.push_back(std::move(state));
-}
-
-// One look at each lease serves all rules: what it says does not change in here. How long it is
-// believed is asked where that decides.
-void Shards::Check() {
-  absl::InlinedVector<const Work*, 8> believed;
-  for (const auto& member : members_) {
-    if (member->died) continue;
-    if (const auto& its = member->membership; its.has_value()) {
-      const auto token = its->token();
-      const bool counts = !token.has_value() || present_.contains(token->value()) ||
-                          deleted_.contains(token->value()) || !its->believed();
-      if (!counts) break_("believed too long", absl::StrCat("member ", member->id));
-    }
-    for (Work& work : member->works) {
-      CheckWork(*member, work);
-      // CheckBelief judges those whose nodes have gone.
-      if (!work.believed() || work.queue->EndOf(work.node).has_value()) continue;
-      const bool twice = std::ranges::any_of(believed, [&](const Work* other) {
-        return other->queue == work.queue && other->HasTimeLeft() && work.HasTimeLeft();
-      });
-      if (twice) break_("two believed at once", work.partition.name() + "\n" + Describe());
-      believed.push_back(&work);
-    }
-  }
-}
-
-void Shards::CheckWork(const Member& member, Work& work) const {
-  work.state = work.partition.lease().state();
-  if (work.believed()) CheckBelief(member, work);
-  if (work.judged || !work.partition.end().stop_requested()) return;
-  work.judged = true;
-  CheckReason(member, work);
-}
-
-void Shards::CheckBelief(const Member& member, const Work& work) const {
-  const auto who = [&] { return absl::StrCat(member.id, " with ", work.partition.name()); };
-  const bool gone = work.queue->IsGone(work.node);
-  const bool foreign = member.core->sessions().Of(work.queue->OwnerOf(work.node)) == nullptr;
-  if ((!gone && !foreign) || !work.HasTimeLeft()) return;
-  if (gone) {
-    const absl::Duration left = work.partition.lease().remaining();
-    break_("believed too long", absl::StrCat(who(), ", for another ", absl::FormatDuration(left)));
-  }
-  if (foreign) break_("believed in a foreign session", who());
-}
-
-// Nobody is interrupted who need not be.
-void Shards::CheckReason(const Member& member, const Work& work) const {
-  const QueueHistory& queue = *work.queue;
-  const std::string who = absl::StrCat(member.id, " with ", work.partition.name());
-  switch (*work.partition.end_reason()) {
-    case PartitionEnd::kAskedBack:
-      if (!queue.CreatedByOthers(work.node, 0) && !queue.strangers() && !denied_) {
-        break_("asked back for nobody", who);
-      }
-      return;
-    case PartitionEnd::kStopping:
-      if (member.running.has_value() && !member.Refused()) break_("stopped by nobody", who);
-      return;
-    case PartitionEnd::kLost:
-      if (!work.partition.lease().end_reason().has_value()) break_("told of no loss", who);
-      return;
-  }
-}
-
-void Shards::CheckNothingIsLost(absl::FunctionRef<bool(base::BootTime granted)> settled) {
-  for (const auto& member : members_) {
-    if (closed_.count(member->core) > 0) continue;
-    for (const Work& work : member->works) {
-      const bool lost = work.state == Lease::State::kLost || work.state == Lease::State::kReleased;
-      if (lost && settled(work.gained)) break_("lost a lease", work.partition.name());
-    }
-  }
-}
-
-// Each view is the group as it was at some time, and later ones are not of an earlier time.
-void Shards::OnView(Watcher& watcher, const absl::StatusOr<GroupView>& view) {
-  follow_();
-  if (watcher.ended) break_("told after an error", "a watcher");
-  if (!view.ok()) {
-    watcher.ended = true;
-    if (!Explains(watcher.core, view.status())) {
-      break_("unexpected answer", "a watcher: " + view.status().ToString());
-    }
-    return;
-  }
-  watcher.view = *view;
-  if (view->connected) CheckView(watcher);
-}
-
-namespace {
-
-std::set<int64_t> TokensOf(const GroupView& view) {
-  std::set<int64_t> tokens;
-  for (const zkrecipes::Member& member : view.members) tokens.insert(member.token.value());
-  return tokens;
-}
-
-}  // namespace
-
-// A new session may begin at a server that is behind.
-void Shards::CheckView(Watcher& watcher) {
-  const zk::SessionId session = watcher.core->session_id();
-  if (std::exchange(watcher.session, session) != session) watcher.tells = 0;
-  if (++watcher.tells <= kUnordered) watcher.state = 0;
-  const std::set<int64_t> seen = TokensOf(*watcher.view);
-  const auto from = states_.begin() + static_cast<std::ptrdiff_t>(watcher.state);
-  const auto found = std::find(from, states_.end(), seen);
-  if (found == states_.end()) {
-    const bool ever = std::ranges::find(states_, seen) != states_.end();
-    return break_(ever ? "saw an earlier group" : "saw a group that never was",
-                  absl::StrCat(seen.size(), " members"));
-  }
-  watcher.state = static_cast<size_t>(found - states_.begin());
-}
-
-// ---- rules, once it is calm ---------------------------------------------------------------------
-
-// Who owns a partition twice counts twice.
-Shards::Owners Shards::FindOwners() const {
-  Owners owners;
-  for (const auto& [name, queue] : queues_) {
-    std::pair<const Member*, int64_t> owner;
-    int believers = 0;
-    for (const Member* const member : Living()) {
-      for (const Work& work : member->works) {
-        if (work.partition.name() != name || !work.partition.lease().believed()) continue;
-        ++believers;
-        owner = {member, work.node};
-      }
-    }
-    owners.push_back(believers == 1 ? owner : std::pair<const Member*, int64_t>());
-  }
-  return owners;
-}
-
-// All are owned, by members that take part, who have their fair shares; and they know that.
-std::optional<std::string> Shards::WhyUnsettled() const {
-  const Owners owners = FindOwners();
-  const std::vector<Member*> sharing = Sharing();
-  for (const auto& [owner, node] : owners) {
-    if (owner == nullptr) return "one has no owner, or several";
-    if (std::ranges::find(sharing, owner) == sharing.end()) return "one is owned by a leaver";
-  }
-  for (const Member* const member : sharing) {
-    const auto share = static_cast<size_t>(
-        std::ranges::count(owners, member, &std::pair<const Member*, int64_t>::first));
-    if (share < owners.size() / sharing.size() ||
-        share > (owners.size() + sharing.size() - 1) / sharing.size()) {
-      return absl::StrCat(member->id, " owns ", share);
-    }
-    const PartitionsReport& report = member->report;
-    const bool right = report.connected && report.members == std::ssize(sharing) &&
-                       report.waited_for == 0 && report.lost == 0 &&
-                       report.owned == static_cast<int>(share);
-    if (!right) return "the report of " + member->id;
-  }
-  for (const auto& member : slots_) {
-    if (member == nullptr || member->running.has_value()) continue;
-    const bool joined =
-        member->membership.has_value() && member->membership->state() == Membership::State::kMember;
-    if (!joined) return member->id + " is no member";
-  }
-  return std::nullopt;
-}
-
-void Shards::CheckKept(const Owners& before) const {
-  const Owners after = FindOwners();
-  for (size_t i = 0; i < before.size(); ++i) {
-    if (before[i].first != after[i].first || before[i] == after[i]) continue;
-    break_("interrupted though it stays", absl::StrCat(i, " of ", after[i].first->id));
-  }
-}
-
-void Shards::CheckWatchers() const {
-  for (const Watcher& watcher : watchers_) {
-    if (watcher.ended || closed_.count(watcher.core) > 0) continue;
-    const auto& view = watcher.view;
-    if (view.has_value() && view->connected && TokensOf(*view) == states_.back()) continue;
-    break_("not told of the latest group",
-           absl::StrCat(view.has_value() ? std::ssize(view->members) : -1, " members instead of ",
-                        states_.back().size()));
-  }
-}
-
-void Shards::CheckNothingIsLeft() const {
-  for (const auto& [name, queue] : queues_) {
-    for (const auto& [node, path] : queue.nodes()) break_("node left behind", path);
-  }
-  for (const auto& [node, present] : present_) break_("node left behind", present.path);
-}
-
-std::string Shards::Describe() const {
-  std::string text;
-  for (const Member* const member : Living()) {
-    if (!member->running.has_value() && !member->membership.has_value() && member->works.empty()) {
-      continue;
-    }
-    absl::StrAppend(&text, "\n  ", member->id, IsMember(member->slot) ? "" : ", a leaver", ":");
-    for (const Work& work : member->works) {
-      absl::StrAppend(&text, " ", work.partition.name(),
-                      work.partition.lease().believed() ? "" : " (lost)",
-                      work.partition.end().stop_requested() ? " (to end)" : "");
-    }
-  }
-  return text;
-}
-
 // ---- who is who ---------------------------------------------------------------------------------
 
 std::vector<Shards::Member*> Shards::Living() const {
@@ -502,6 +204,12 @@ std::vector<Shards::Member*> Shards::Living() const {
     if (!member->died) living.push_back(member.get());
   }
   return living;
+}
+
+std::vector<Shards::Member*> Shards::EverIn(size_t slot) const {
+  std::vector<Member*> its = Living();
+  std::erase_if(its, [slot](const Member* member) { return member->slot != slot; });
+  return its;
 }
 
 std::vector<Shards::Member*> Shards::Sharing() const {
