@@ -167,25 +167,5 @@ TEST_F(ElectionFailoverTest, TheNextLeadsWithinTheTimeoutAndAHalfTicksOfALeaders
             kSession + 1.5 * absl::Duration(SharedEnsemble::Options().tick) + absl::Seconds(1));
 }
 
-TEST_F(ElectionFailoverTest, OurLeaderStaysWhenTheEnsemblesLeaderIsKilled) {
-  ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
-  auto client = NewClient({.session_timeout = absl::Seconds(20)});
-  auto other = NewClient({.session_timeout = absl::Seconds(20)});
-  auto lease = Election(client).Campaign({kSoon});
-  ASSERT_TRUE(lease.ok()) << lease.status();
-  Pending waiter(Election(other));
-  ASSERT_TRUE(AwaitQueue(*other, 2));
-  ASSERT_TRUE(Eventually([&] { return lease->state() == Lease::State::kHeld; }));
-  ASSERT_EQ(members().Kill(Leader()), absl::OkStatus());
-  // Succeeds once the quorum is back, if it has kept the session.
-  EXPECT_EQ(Election(client).Proclaim(*lease, "still here", {kSoon}), absl::OkStatus());
-  EXPECT_TRUE(Eventually([&] { return lease->state() == Lease::State::kHeld; }));
-  EXPECT_FALSE(waiter.answered());
-  EXPECT_EQ((*Election(other).CurrentLeader({kSoon}))->token, lease->token());
-  ASSERT_EQ(std::move(*lease).Release({kSoon}), absl::OkStatus());
-  EXPECT_TRUE(waiter.Get().ok());
-  ASSERT_EQ(ensemble().Heal(), absl::OkStatus());
-}
-
 }  // namespace
 }  // namespace zkrecipes::integration

@@ -51,13 +51,6 @@ TEST_F(PostgresTest, AtRepeatableReadAWriterThatANewerOneOvertookIsAborted) {
   EXPECT_EQ(a.Ask("SELECT note FROM ledger"), "new");
 }
 
-TEST_F(PostgresTest, WhatIsRolledBackHasRaisedNoFloor) {
-  ASSERT_EQ(a.Do("BEGIN"), absl::OkStatus());
-  ASSERT_EQ(a.Write("never", Pass(9)), absl::OkStatus());
-  ASSERT_EQ(a.Do("ROLLBACK"), absl::OkStatus());
-  EXPECT_EQ(a.Write("five", Pass(5)), absl::OkStatus());
-}
-
 TEST_F(PostgresTest, ARowThatIsNotThereIsNotStale) {
   const PostgresRow row{{"", "ledger"}, {{"id", "8"}}, {{"note", "x"}}};
   EXPECT_EQ(UpdateFenced(a.get(), row, Pass(5)).code(), Code::kNotFound);

@@ -11,8 +11,6 @@
 #include <thread>
 #include <utility>
 
-#include "absl/time/clock.h"
-
 #include "integration/two_worlds/recipes_fixture.h"
 #include "recipes/work_fixture.h"
 
@@ -98,19 +96,6 @@ class WorkInAWorld : public ElectionInAWorld {
     EXPECT_FALSE(worker.working());
   }
 };
-
-TEST_F(WorkInAWorld, WorkThatReturnsIsRunAgainAndDoesNotSpin) {
-  WorkThread worker(Leading(client_));
-  worker.set_brief();
-  for (int i = 0; i < 30; ++i) {  // after 0, 0.1, 0.3, 0.7, 1.5 s, or more on a slow machine
-    world().Pass(absl::Milliseconds(100));
-    absl::SleepFor(absl::Milliseconds(2));
-  }
-  EXPECT_LE(worker.terms(), 20);
-  EXPECT_TRUE(world().Await([&] { return worker.terms() >= 3; }));
-  ExpectStops(worker);
-  EXPECT_TRUE(AwaitQueue(0));
-}
 
 TEST_F(WorkInAWorld, PausesThatCannotBeAreRefused) {
   for (const RunOptions& bad : {RunOptions{.first_pause = absl::ZeroDuration()},
