@@ -101,14 +101,13 @@ TEST_F(ZkrElectTest, ACandidateWhoseNodeIsDeletedStandsAgainAfterARest) {
 }
 
 TEST_F(ZkrElectTest, IsACandidateAgainWhenTheCommandEndsAndOthersHaveTheirTurn) {
-  auto a = StartCandidate("a", Holding("echo a >&9; while [ ! -e " + (dir_ / "go") +
-                                       " ]; do sleep 0.05; done; sleep 1; exit 3"));
+  auto a = StartCandidate("a", Holding("echo a >&9; " + UntilGo() + "sleep 1; exit 3"));
   ASSERT_TRUE(life_.WaitFor("a"));
   testing::LifeLine line(dir_ / "b");
   auto b = StartCandidate("b", Holding(kUntilAsked, line));
   ASSERT_TRUE(AwaitQueue(2));
   const FencingToken first = Queue().at(0).token;
-  testing::Program({"touch", dir_ / "go"}).Wait();
+  Go();
   ASSERT_TRUE(line.WaitFor("up"));
   ASSERT_TRUE(AwaitQueue(2));
   const auto queue = Queue();
@@ -147,15 +146,14 @@ TEST_F(ZkrElectTest, OnceIsOnce) {
 }
 
 TEST_F(ZkrElectTest, ASignalIsPassedOnAndZkrResignsAndEndsOnceTheCommandIsDead) {
-  auto a = StartCandidate(
-      "a", Holding("trap 'echo asked >&9; while [ ! -e " + (dir_ / "go") +
-                   " ]; do sleep 0.05; done; exit 5' TERM; echo up >&9; while :; do sleep 0.01; "
-                   "done"));
+  auto a = StartCandidate("a", Holding("trap 'echo asked >&9; " + UntilGo() +
+                                       "exit 5' TERM; echo up >&9; while :; do sleep 0.01; "
+                                       "done"));
   ASSERT_TRUE(life_.WaitFor("up"));
   a->Signal(SIGTERM);
   ASSERT_TRUE(life_.WaitFor("asked"));
   EXPECT_EQ(Queue().size(), 1u);
-  testing::Program({"touch", dir_ / "go"}).Wait();
+  Go();
   EXPECT_EQ(a->Wait(), 5);
   EXPECT_EQ(a->Result()["result"], "ran");
   EXPECT_EQ(a->Result()["status"], 5);

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -50,7 +49,7 @@ class Zkr {
 };
 
 // Tests of zkr on a real ensemble. The lock is node_path().
-class ZkrTest : public ClientTest {
+class ZkrTest : public ClientTest, protected testing::Scripts {
  protected:
   void SetUp() override {
     ClientTest::SetUp();
@@ -64,6 +63,11 @@ class ZkrTest : public ClientTest {
   std::unique_ptr<Zkr> Start(const std::vector<std::string>& arguments) {
     return std::make_unique<Zkr>(servers(), arguments);
   }
+  // Of zkr --servers servers() ARGUMENTS.
+  testing::Answer Ask(const std::vector<std::string>& arguments) {
+    return testing::RunToEnd(
+        testing::Joined({{ZKRECIPES_BIN_DIR "/zkr", "--servers", servers()}, arguments}));
+  }
   // zkr lock node_path() --status-fd 3 FLAGS -- sh -c SCRIPT
   std::unique_ptr<Zkr> StartLock(const std::string& script,
                                  const std::vector<std::string>& flags = {}) {
@@ -76,23 +80,12 @@ class ZkrTest : public ClientTest {
                       script);
   }
 
-  // A script that holds `line` as descriptor 9 and goes on with `then`.
-  static std::string Holding(const std::string& then, const testing::LifeLine& line) {
-    return "exec 9>" + line.path() + "; " + then;
-  }
-  std::string Holding(const std::string& then) const { return Holding(then, life_); }
   // Says "up" to the life line, and ends when it is asked to.
   static constexpr char kUntilAsked[] = "echo up >&9; exec sleep 1000";
   // Holds the life line, with a grandchild in a session of its own that ends only by SIGKILL.
   std::string HoldingFast() const {
     return Holding(testing::Stubborn("TERM HUP INT") + "echo ready >&9; exec sleep 1000");
   }
-
-  // The part of a script that waits for Go.
-  std::string UntilGo() const {
-    return "while [ ! -e " + (dir_ / "go") + " ]; do sleep 0.01; done; ";
-  }
-  void Go() const { std::ofstream(dir_ / "go") << "go"; }
 
   void DeleteNode(const std::string& node) {
     EXPECT_EQ(Connect()->Do(zk::Delete{node_path() + "/" + node}).code, zk::Code::kOk);
@@ -109,9 +102,6 @@ class ZkrTest : public ClientTest {
     CatchUp(other_);
     return ClientTest::AwaitQueue(*other_, size);
   }
-
-  testing::TempDir dir_;
-  testing::LifeLine life_{dir_ / "life"};
 
  private:
   std::unique_ptr<Zkr> StartShell(const std::vector<std::string>& arguments,

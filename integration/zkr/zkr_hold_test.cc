@@ -81,16 +81,6 @@ TEST_F(ZkrHoldTest, SaysThatItCannotPrintAndHoldsNothing) {
   EXPECT_TRUE(AwaitQueue(0));
 }
 
-TEST_F(ZkrHoldTest, TakesTheOptionsOfFlock) {
-  const Lease held = Acquired(other());
-  for (const std::vector<std::string>& flags :
-       {std::vector<std::string>{"-n"}, {"--nonblock"}, {"-w", "0.2"}}) {
-    auto zkr = StartLock("echo ran", flags);
-    EXPECT_EQ(zkr->Wait(), 75);
-    EXPECT_THAT(zkr->Out(), IsEmpty());
-  }
-}
-
 TEST_F(ZkrHoldTest, TellsOnceWhomItWaitsForUnlessItIsToldNotTo) {
   std::optional<Lease> held = Acquired(other());
   auto told = StartLock("exit 0");

@@ -140,9 +140,9 @@ TEST_F(ZkrLockTest, AWaitIsNoLongerBecauseNoServerAnswers) {
 
 TEST_F(ZkrLockTest, SaysNothingOfABusyLockIfItIsQuiet) {
   const Lease held = Acquired(other());
-  for (const std::string wait : {"-n", "-w0.1"}) {
+  for (const std::string wait : {"-n", "--nonblock", "-w0.1"}) {
     auto zkr = StartLock("echo ran", {"-q", wait});
-    EXPECT_EQ(zkr->Wait(), 75);
+    ExpectNotRun(*zkr, "not_acquired", 75, "");
     EXPECT_THAT(zkr->Err(), IsEmpty());
   }
   ExpectNotRun(

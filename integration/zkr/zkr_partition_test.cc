@@ -3,9 +3,6 @@
 // CMD is dead before another can be granted its lock, although zkr's server, cut off from its
 // ensemble, goes on answering; and a connection that is lost for a moment does not disturb it.
 
-#include <signal.h>
-
-#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,7 +22,7 @@ using base::BootTime;
 // Longer than the session timeout by far: the servers notice nothing before the lock is given away.
 constexpr absl::Duration kPatience = absl::Seconds(12);
 
-class ZkrPartitionTest : public PartitionTest {
+class ZkrPartitionTest : public PartitionTest, protected testing::Scripts {
  protected:
   ZkrPartitionTest() : PartitionTest(kPatience) {}
 
@@ -43,11 +40,10 @@ class ZkrPartitionTest : public PartitionTest {
 
   // CMD holds the life line, with all that it starts, and says "ready".
   void StartLock(const std::string& servers, absl::Duration timeout, const std::string& script) {
-    const std::string command = "exec 9>" + life_.path() + "; " + script;
     zkr_ = std::make_unique<Zkr>(
         servers,
         std::vector<std::string>{"lock", node_path(), "--status-fd", "3", "--session-timeout",
-                                 absl::FormatDuration(timeout), "--", "sh", "-c", command});
+                                 absl::FormatDuration(timeout), "--", "sh", "-c", Holding(script)});
     ASSERT_TRUE(life_.WaitFor("ready"));
     next_ = std::make_unique<Pending>(other_, node_path());
     ASSERT_TRUE(Eventually([&] { return Queue().size() == 2; }));
@@ -82,8 +78,6 @@ class ZkrPartitionTest : public PartitionTest {
   }
 
   int follower_ = -1;
-  testing::TempDir dir_;
-  testing::LifeLine life_{dir_ / "life"};
   std::unique_ptr<Zkr> zkr_;
   std::shared_ptr<Client> other_;
   std::unique_ptr<Pending> next_;  // the other, in the queue behind zkr
@@ -118,25 +112,10 @@ TEST_F(ZkrPartitionTest, ACommandThatEndsWhenAskedHasTimeForIt) {
   ExpectLost();
 }
 
-TEST_F(ZkrPartitionTest, TheTreeOfAStoppedZkrIsDeadBeforeTheOtherIsGranted) {
-  StartLockOnFollower(kHeedsNoSignal);
-  zkr_->Signal(SIGSTOP);
-  ExpectDeadBeforeTheOtherIsGranted(base::BootNow());
-  zkr_->Signal(SIGCONT);
-  ExpectLost();
-}
-
-TEST_F(ZkrPartitionTest, TheTreeOfAKilledZkrIsDeadBeforeTheOtherIsGranted) {
-  StartLockOnFollower(kHeedsNoSignal);
-  zkr_->Signal(SIGKILL);
-  ExpectDeadBeforeTheOtherIsGranted(base::BootNow());
-}
-
 TEST_F(ZkrPartitionTest, ACommandIsNotDisturbedByTheRestartOfItsServer) {
   const int third = 3 - follower_ - Leader();
   StartLock(ensemble().server(follower_) + "," + ensemble().server(third), absl::Seconds(10),
-            "trap 'exit 9' TERM; echo ready >&9; while [ ! -e " + (dir_ / "go") +
-                " ]; do sleep 0.01; done; exit 4");
+            "trap 'exit 9' TERM; echo ready >&9; " + UntilGo() + "exit 4");
   const int serving = ServingMember();
   ASSERT_GE(serving, 0);
   ASSERT_TRUE(members().Kill(serving).ok());
@@ -144,7 +123,7 @@ TEST_F(ZkrPartitionTest, ACommandIsNotDisturbedByTheRestartOfItsServer) {
   EXPECT_TRUE(Eventually([&] { return ServingMember() >= 0; }));
   EXPECT_FALSE(next_->answered());
   absl::SleepFor(absl::Seconds(5));  // more than was left of the lease
-  std::ofstream(dir_ / "go") << "go";
+  Go();
   EXPECT_EQ(zkr_->Wait(), 4);
   EXPECT_EQ(zkr_->Result()["result"], "ran");
 }

@@ -54,10 +54,6 @@ class ZkrPermitsTest : public ZkrTest {
     for (const std::string& word : words) EXPECT_THAT(zkr->Err(), HasSubstr(word));
     EXPECT_THAT(zkr->Out(), IsEmpty());
   }
-  testing::Answer Ask(const Words& arguments) {
-    return testing::RunToEnd(
-        testing::Joined({{ZKRECIPES_BIN_DIR "/zkr", "--servers", servers()}, arguments}));
-  }
   json Listed() { return json::parse(Ask({"ls", node_path(), "--json"}).out); }
   // The words of what the doctor finds.
   Words Found() {

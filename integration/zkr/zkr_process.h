@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include <fstream>
 #include <functional>
 #include <initializer_list>
 #include <map>
@@ -55,6 +56,25 @@ class LifeLine {
   std::string received_;
   base::UniqueFd fd_;
   bool cut_ = false;
+};
+
+// What the scripts of a test hold and wait for.
+class Scripts {
+ protected:
+  // A script that holds `line` as descriptor 9 and goes on with `then`.
+  static std::string Holding(const std::string& then, const LifeLine& line) {
+    return "exec 9>" + line.path() + "; " + then;
+  }
+  std::string Holding(const std::string& then) const { return Holding(then, life_); }
+
+  // The part of a script that waits for Go.
+  std::string UntilGo() const {
+    return "while [ ! -e " + (dir_ / "go") + " ]; do sleep 0.01; done; ";
+  }
+  void Go() const { std::ofstream(dir_ / "go") << "go"; }
+
+  TempDir dir_;
+  LifeLine life_{dir_ / "life"};
 };
 
 // Without the lines in which zkr says that it is still connecting: it does once that takes a

@@ -20,7 +20,7 @@ namespace zkrecipes::testing {
 
 // How zkr controls its command, tried with tools/zkr/supervisor/supervise_fixture.cc: no server
 // takes part. Each test runs with both ways of keeping the tree together.
-class Supervised : public ::testing::TestWithParam<std::string> {
+class Supervised : public ::testing::TestWithParam<std::string>, protected Scripts {
  protected:
   void SetUp() override {
     if (const std::string why = WhyNoGuard(GetParam()); !why.empty()) GTEST_SKIP() << why;
@@ -36,11 +36,8 @@ class Supervised : public ::testing::TestWithParam<std::string> {
     return Driver(grace, remaining, {"sh", "-c", script});
   }
 
-  // A script that holds the life line as descriptor 9 and goes on with `then`.
-  std::string Holding(const std::string& then) const {
-    return "exec 9>" + life_.path() + "; " + then;
-  }
-  // Such a script, started. Returns once it has said `word`.
+  // A script that holds the life line and goes on with `then`, started. Returns once it has said
+  // `word`.
   std::unique_ptr<Program> StartHolding(const std::string& then, const std::string& grace = "30s",
                                         const std::string& remaining = "1h",
                                         const std::string& word = "ready") {
@@ -72,12 +69,6 @@ class Supervised : public ::testing::TestWithParam<std::string> {
     return guarded.Out();
   }
 
-  // The part of a script that waits for Go.
-  std::string UntilGo() const {
-    return "while [ ! -e " + (dir_ / "go") + " ]; do sleep 0.01; done; ";
-  }
-  void Go() const { std::ofstream(dir_ / "go") << "go"; }
-
   void LoseTheLock() { std::ofstream(lock_ + ".loss") << "lost"; }
   void DoubtTheLock() { std::ofstream(lock_ + ".doubt") << "?"; }
   void ConfirmTheLock() { std::remove((lock_ + ".doubt").c_str()); }
@@ -96,9 +87,7 @@ class Supervised : public ::testing::TestWithParam<std::string> {
       "trap 'echo asked >&9' TERM; (setsid sleep 1000 &); echo ready >&9; "
       "while :; do sleep 0.01; done";
 
-  TempDir dir_;
   const std::string lock_ = dir_ / "lock";
-  LifeLine life_{dir_ / "life"};
 };
 
 }  // namespace zkrecipes::testing

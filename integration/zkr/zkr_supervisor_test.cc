@@ -228,12 +228,13 @@ TEST(Program, LeavesNothingBehindWhenItsTestIsKilled) {
   EXPECT_TRUE(life.WaitUntilCut());
 }
 
+void BecomeNobody() {
+  if (setgroups(0, nullptr) != 0 || setgid(65534) != 0 || setuid(65534) != 0) _exit(99);
+}
+
 TEST(Guard, IsAProcessForThoseWhoMayMakeNoCgroup) {
   if (getuid() != 0)
     GTEST_SKIP() << "only root can become the user without rights whom this is about: run as root";
-  const auto become_nobody = [] {
-    if (setgroups(0, nullptr) != 0 || setgid(65534) != 0 || setuid(65534) != 0) _exit(99);
-  };
   TempDir dir;
   LifeLine life(dir / "life");
   // A copy, since that user may not look into root's home, where the build may be.
@@ -243,7 +244,7 @@ TEST(Guard, IsAProcessForThoseWhoMayMakeNoCgroup) {
                    "exec 9>" + life.path() +
                        "; (setsid sleep 1000 &); grep NSpid /proc/self/status; "
                        "echo ready >&9; sleep 1000"},
-                  {.in_child = become_nobody});
+                  {.in_child = BecomeNobody});
   ASSERT_TRUE(life.WaitFor("ready"));
   // As many pids as we have: there is no namespace of its own.
   Program direct({"grep", "NSpid", "/proc/self/status"});
@@ -263,16 +264,13 @@ TEST(Guard, TellsOfAChildOfAnotherUserForWhichItWaits) {
   std::filesystem::copy_file(ZKRECIPES_BIN_DIR "/zkr-supervise", supervise);
   std::filesystem::copy_file("/usr/bin/setpriv", setpriv);
   chmod(setpriv.c_str(), 04755);
-  const auto become_nobody = [] {
-    if (setgroups(0, nullptr) != 0 || setgid(65534) != 0 || setuid(65534) != 0) _exit(99);
-  };
   Program root_again({setpriv, "--reuid", "0", "--clear-groups", "true"},
-                     {.in_child = become_nobody});
+                     {.in_child = BecomeNobody});
   if (root_again.Wait() != 0)
     GTEST_SKIP() << "a program of root's does not run as root here: nosuid, or no other users";
   Program program({supervise, "process", "100ms", "1h", "--", "sh", "-c",
                    setpriv + " --reuid 0 --clear-groups sleep 12 & exit 3"},
-                  {.in_child = become_nobody});
+                  {.in_child = BecomeNobody});
   EXPECT_EQ(program.Wait(), 3);
   EXPECT_THAT(program.Err(), HasSubstr("cannot be killed"));
 }

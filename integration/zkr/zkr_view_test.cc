@@ -37,12 +37,8 @@ using ::testing::StartsWith;
 
 class ZkrLsTest : public ZkrTest {
  protected:
-  testing::Answer Run(const std::vector<std::string>& arguments) {
-    return testing::RunToEnd(
-        testing::Joined({{ZKRECIPES_BIN_DIR "/zkr", "--servers", servers()}, arguments}));
-  }
   json Listed(const std::vector<std::string>& arguments) {
-    const testing::Answer answer = Run(arguments);
+    const testing::Answer answer = Ask(arguments);
     EXPECT_EQ(answer.status, 0) << answer.err;
     EXPECT_THAT(answer.err, IsEmpty());
     return json::parse(answer.out);
@@ -50,7 +46,7 @@ class ZkrLsTest : public ZkrTest {
 };
 
 TEST_F(ZkrLsTest, ShowsAnAbsentPathAsAnEmptyQueue) {
-  const testing::Answer text = Run({"ls", node_path()});
+  const testing::Answer text = Ask({"ls", node_path()});
   EXPECT_EQ(text.status, 0);
   EXPECT_THAT(text.out, IsEmpty());
   EXPECT_THAT(text.err, HasSubstr("nobody holds or waits for " + node_path()));
@@ -91,7 +87,7 @@ TEST_F(ZkrLsTest, ShowsATableToPeople) {
   const Lease held = Acquired(holder);
   const Pending waiter(other(), node_path());
   ASSERT_TRUE(AwaitQueue(2));
-  const testing::Answer answer = Run({"ls", node_path()});
+  const testing::Answer answer = Ask({"ls", node_path()});
   EXPECT_EQ(answer.status, 0);
   const std::vector<std::string> lines = absl::StrSplit(answer.out, '\n');
   ASSERT_EQ(lines.size(), 4u) << answer.out;
@@ -117,13 +113,13 @@ TEST_F(ZkrLsTest, SaysThatALockIsKeptAndMayBeIdle) {
   EXPECT_EQ(Listed({"ls", node_path(), "--json"})["contenders"][0]["stays"], true);
   const std::string kept = absl::StrFormat("kept by first@%s:%d: held, or idle until it hears of ",
                                            Queue().at(0).owner.host, getpid());
-  EXPECT_THAT(Run({"ls", node_path()}).out, StartsWith(kept));
-  EXPECT_THAT(Run({"doctor", node_path()}).out, HasSubstr("lock      kept by first@"));
+  EXPECT_THAT(Ask({"ls", node_path()}).out, StartsWith(kept));
+  EXPECT_THAT(Ask({"doctor", node_path()}).out, HasSubstr("lock      kept by first@"));
   turn = absl::UnknownError("over");
   const Lease held = Acquired(other());
   ASSERT_TRUE(AwaitQueue(1));
   EXPECT_FALSE(Listed({"ls", node_path(), "--json"})["contenders"][0].contains("stays"));
-  EXPECT_THAT(Run({"ls", node_path()}).out, StartsWith("POS "));
+  EXPECT_THAT(Ask({"ls", node_path()}).out, StartsWith("POS "));
 }
 
 // A member that works on each partition until it is asked to end.
@@ -176,8 +172,8 @@ TEST_F(ZkrLsTest, ShowsWhoOwnsEachPartition) {
     ASSERT_TRUE(lock.ok() && !lock->empty());
     EXPECT_EQ(partition["token"], lock->front().token.value());
   }
-  EXPECT_THAT(Run({"ls", node_path()}).out, StartsWith("4 partitions; 2 members\n"));
-  const testing::Answer doctor = Run({"doctor", node_path(), "--json"});
+  EXPECT_THAT(Ask({"ls", node_path()}).out, StartsWith("4 partitions; 2 members\n"));
+  const testing::Answer doctor = Ask({"doctor", node_path(), "--json"});
   EXPECT_EQ(json::parse(doctor.out)["partitions"]["members"].size(), 2u);
   for (const json& finding : json::parse(doctor.out)["findings"]) {
     EXPECT_THAT(std::string(finding["what"]),
@@ -196,7 +192,7 @@ TEST_F(ZkrLsTest, SaysThatItDoesNotKnowWhichMembersAreAway) {
   const Sharer sharer(NewClient(), node_path(), "web-1");
   std::string shown;
   EXPECT_TRUE(Eventually([&] {
-    shown = Run({"ls", node_path()}).out;
+    shown = Ask({"ls", node_path()}).out;
     return shown.starts_with("4 partitions; 1 member, away unknown\n");
   })) << shown;
 }
@@ -213,7 +209,7 @@ TEST_F(ZkrLsTest, TakesNothingForPartitionsThatItMayNotList) {
     ASSERT_EQ(session->Do(closed).code, zk::Code::kOk);
     EXPECT_EQ(Listed({"ls", node_path(), "--json"}),
               json({{"path", node_path()}, {"permits", nullptr}, {"contenders", json::array()}}));
-    const testing::Answer doctor = Run({"doctor", node_path(), "--json"});
+    const testing::Answer doctor = Ask({"doctor", node_path(), "--json"});
     EXPECT_EQ(doctor.status, json::parse(doctor.out)["findings"].empty() ? 0 : 1);
     ASSERT_EQ(session->Do(zk::Delete{path}).code, zk::Code::kOk);
   }
@@ -261,12 +257,12 @@ TEST_F(ZkrLsTest, TellsOfAnOutageAndOfItsEnd) {
 TEST_F(ZkrLsTest, ChecksASequencer) {
   std::optional<Lease> held = Acquired(other());
   const std::string sequencer = held->sequencer().ToString();
-  const testing::Answer yes = Run({"check", sequencer});
+  const testing::Answer yes = Ask({"check", sequencer});
   EXPECT_EQ(yes.status, 0);
   EXPECT_EQ(yes.out, "holds\n");
   held.reset();
   ASSERT_TRUE(AwaitQueue(0));
-  const testing::Answer no = Run({"check", sequencer, "--json"});
+  const testing::Answer no = Ask({"check", sequencer, "--json"});
   EXPECT_EQ(no.status, 1);
   EXPECT_EQ(json::parse(no.out), json({{"sequencer", sequencer}, {"holds", false}}));
 }
@@ -281,24 +277,24 @@ TEST_F(ZkrLsTest, SaysInOneShortLineWhatIsWrongWithASequencer) {
       {"zkr1:exclusive:7:/a/b\n\xff", "must not contain the character U+000A"},
       {std::string(100'000, 'x'), "xxx\"...: must be zkr1:MODE:TOKEN:NODE"}};
   for (const auto& [text, why] : cases) {
-    const testing::Answer answer = Run({"check", text});
+    const testing::Answer answer = Ask({"check", text});
     EXPECT_EQ(answer.status, 64) << why;
     EXPECT_THAT(answer.out, IsEmpty());
     EXPECT_THAT(answer.err, HasSubstr(why));
     EXPECT_LT(answer.err.size(), 250u);
     EXPECT_EQ(std::ranges::count(answer.err, '\n'), 1) << answer.err;
   }
-  EXPECT_THAT(Run({"check"}).err, HasSubstr("SEQUENCER is required"));
+  EXPECT_THAT(Ask({"check"}).err, HasSubstr("SEQUENCER is required"));
 }
 
 TEST_F(ZkrLsTest, BreaksOneContender) {
   const Lease held = Acquired(other());
-  EXPECT_EQ(Run({"break", node_path(), "--token", "7"}).status, 1);
-  EXPECT_EQ(Run({"break", node_path()}).status, 64);
+  EXPECT_EQ(Ask({"break", node_path(), "--token", "7"}).status, 1);
+  EXPECT_EQ(Ask({"break", node_path()}).status, 64);
   ASSERT_TRUE(AwaitQueue(1));
   // Of a script that pads: no octal number.
   const testing::Answer done =
-      Run({"break", node_path(), "--token", "00" + held.token().ToString()});
+      Ask({"break", node_path(), "--token", "00" + held.token().ToString()});
   EXPECT_EQ(done.status, 0) << done.err;
   EXPECT_TRUE(AwaitQueue(0));
 }
@@ -317,7 +313,7 @@ TEST_F(ZkrLsTest, BreaksNeitherOfTwoContendersWithOneToken) {
   const auto queue = Queue();
   ASSERT_EQ(queue.size(), 2u);
   ASSERT_EQ(queue[0].token, queue[1].token);
-  const testing::Answer answer = Run({"break", node_path(), "--token", queue[0].token.ToString()});
+  const testing::Answer answer = Ask({"break", node_path(), "--token", queue[0].token.ToString()});
   EXPECT_EQ(answer.status, 1);
   EXPECT_THAT(answer.err, HasSubstr("2 contenders for " + node_path() + " have the token"));
   EXPECT_EQ(Queue().size(), 2u);
