@@ -11,7 +11,7 @@
 
 namespace zkrecipes::schedules {
 
-// ---- after each move -----------------------------------------------------------------------------
+// ---- after each move ----------------------------------------------------------------------------
 
 void Shards::Follow(base::BootTime now) {
   now_ = now;
@@ -92,7 +92,7 @@ void Shards::CheckNothingIsLost(absl::FunctionRef<bool(base::BootTime granted)> 
   }
 }
 
-// ---- once it is calm -----------------------------------------------------------------------------
+// ---- once it is calm ----------------------------------------------------------------------------
 
 // Who owns a partition twice counts twice.
 Shards::Owners Shards::FindOwners() const {
