@@ -46,11 +46,8 @@ struct Hello {
   std::vector<std::string> digest_credentials;  // each "user:password"
   std::vector<zk::AclEntry> acl;                // of every node created on this connection
 
+  auto Tie() const { return std::tie(session, timeout, seen_zxid, digest_credentials, acl); }
   friend bool operator==(const Hello&, const Hello&) = default;
-  template <typename H>
-  friend H AbslHashValue(H h, const Hello& m) {
-    return H::combine(std::move(h), m.session, m.timeout, m.seen_zxid, m.digest_credentials, m.acl);
-  }
 };
 
 // Arms the session's watches again: one whose node came, went or changed after `since` fires at
