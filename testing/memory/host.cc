@@ -158,9 +158,9 @@ bool Host::Hears(const MemoryHandle& handle) const {
 }
 
 bool Host::Silences(ConnectionId connection) const {
-  if (network_ != Network::kSilent && drops_.empty()) return false;
+  if (network_ != Network::kSilent && drops_.none()) return false;
   if (connection == 0 || !Owns(connection)) return false;
-  return network_ == Network::kSilent || drops_.Has(ensemble_->ServerOf(connection));
+  return network_ == Network::kSilent || drops_[ensemble_->ServerOf(connection)];
 }
 
 base::BootTime Host::NextTimer() const {

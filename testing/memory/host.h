@@ -131,8 +131,8 @@ class Host final : public zk::Reactor,
   // Only this server can be reached from here; by default all of them, in turn.
   void set_only_server(std::optional<int> server) { only_server_ = server; }
   // Packets between here and this server are dropped, in both directions.
-  void set_drops(int server, bool drops) { drops_.Set(server, drops); }
-  bool drops(int server) const { return drops_.Has(server); }
+  void set_drops(int server, bool drops) { drops_.set(server, drops); }
+  bool drops(int server) const { return drops_[server]; }
   // Nothing arrives on this connection, in either direction.
   bool Silences(ConnectionId connection) const;
   // Seconds of this clock in one second of the ensemble's. From now on.

@@ -100,8 +100,8 @@ void ModelEnsemble::ForgetTouches(int server) {
   Server& s = servers_[Index(server)];
   s.deaf = s.mute = s.ping_waits = false;
   for (auto& [id, session] : sessions_) {
-    session.noted.Set(server, false);
-    session.sent.Set(server, false);
+    session.noted.set(server, false);
+    session.sent.set(server, false);
   }
 }
 

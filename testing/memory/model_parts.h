@@ -5,6 +5,7 @@
 #ifndef ZKRECIPES_TESTING_MEMORY_MODEL_PARTS_H_
 #define ZKRECIPES_TESTING_MEMORY_MODEL_PARTS_H_
 
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -224,23 +225,7 @@ struct Server {
   friend bool operator==(const Server&, const Server&) = default;
 };
 
-// A few servers, a bit for each.
-class ServerSet {
- public:
-  bool empty() const { return bits_ == 0; }
-  bool Has(int server) const { return (bits_ >> server & 1) != 0; }
-  void Set(int server, bool in) {
-    bits_ = (bits_ & ~(uint32_t{1} << server)) | uint32_t{in} << server;
-  }
-  friend auto operator<=>(const ServerSet&, const ServerSet&) = default;
-  template <typename H>
-  friend H AbslHashValue(H h, const ServerSet& set) {
-    return H::combine(std::move(h), set.bits_);
-  }
-
- private:
-  uint32_t bits_ = 0;
-};
+using ServerSet = std::bitset<32>;  // a bit for each server
 
 // As the leader's tracker knows it.
 struct Session {
@@ -257,7 +242,8 @@ struct Session {
   ServerSet lost_touch;  // the last one
 
   auto Tie() const {
-    return std::tie(timeout, deadline, open, closing, owner, due, noted, sent, lost_touch);
+    return std::make_tuple(timeout, deadline, open, closing, owner, due, noted.to_ulong(),
+                           sent.to_ulong(), lost_touch.to_ulong());
   }
   friend bool operator==(const Session&, const Session&) = default;
 };

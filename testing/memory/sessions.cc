@@ -27,12 +27,12 @@ void ModelEnsemble::Touch(zk::SessionId session, int server, base::BootTime now)
   if (it == sessions_.end() || it->second.closing) return;
   Session& s = it->second;
   if (server == leader_) {
-    s.lost_touch.Set(server, false);
+    s.lost_touch.set(server, false);
     s.deadline = std::max(s.deadline, Bucket(now + s.timeout));
     return;
   }
-  s.lost_touch.Set(server, loses_touches_ && !s.lost_touch.Has(server));
-  if (!IsCutOff(server) && !s.lost_touch.Has(server)) s.noted.Set(server, true);
+  s.lost_touch.set(server, loses_touches_ && !s.lost_touch[server]);
+  if (!IsCutOff(server) && !s.lost_touch[server]) s.noted.set(server, true);
 }
 
 // ---- pings --------------------------------------------------------------------------------------
@@ -41,8 +41,8 @@ void ModelEnsemble::Touch(zk::SessionId session, int server, base::BootTime now)
 void ModelEnsemble::Ping(base::BootTime now) {
   if (now < next_ping_) return;
   for (auto& [id, session] : sessions_) {
-    for (int i = 0; i < servers() && !session.noted.empty(); ++i) {
-      if (session.noted.Has(i) && HearsPings(i)) Collect(session, i, next_ping_);
+    for (int i = 0; i < servers() && session.noted.any(); ++i) {
+      if (session.noted[i] && HearsPings(i)) Collect(session, i, next_ping_);
     }
   }
   for (Server& server : servers_) server.ping_waits |= server.deaf;
@@ -55,13 +55,13 @@ bool ModelEnsemble::HearsPings(int server) const {
 }
 
 void ModelEnsemble::Collect(Session& session, int server, base::BootTime when) {
-  session.noted.Set(server, false);
-  session.sent.Set(server, true);
+  session.noted.set(server, false);
+  session.sent.set(server, true);
   if (!servers_[Index(server)].mute) Hear(session, server, when);
 }
 
 void ModelEnsemble::Hear(Session& session, int server, base::BootTime when) {
-  session.sent.Set(server, false);
+  session.sent.set(server, false);
   // A touch that arrives after the deadline is too late.
   if (when >= session.deadline) return;
   session.deadline = std::max(session.deadline, Bucket(when + session.timeout));
@@ -81,9 +81,9 @@ void ModelEnsemble::Stall(int server, bool from_leader, bool to_leader, base::Bo
   s.mute = to_leader;
   const bool pinged = !s.deaf && std::exchange(s.ping_waits, false);
   for (auto& [id, session] : sessions_) {
-    if (session.sent.Has(server) && !s.mute) Hear(session, server, now);
+    if (session.sent[server] && !s.mute) Hear(session, server, now);
     // Before any commit that waited behind the ping.
-    if (session.noted.Has(server) && pinged) Collect(session, server, now);
+    if (session.noted[server] && pinged) Collect(session, server, now);
   }
 }
 
@@ -96,10 +96,10 @@ void ModelEnsemble::StandStill(int server, bool still, base::BootTime now) {
 // ---- the end of a session -----------------------------------------------------------------------
 
 base::BootTime ModelEnsemble::DeadlineOf(const Session& session) const {
-  if (session.noted.empty()) return session.deadline;
+  if (session.noted.none()) return session.deadline;
   bool will_be_heard = false;
   for (int i = 0; i < servers(); ++i) {
-    will_be_heard |= session.noted.Has(i) && HearsPings(i) && !servers_[Index(i)].mute;
+    will_be_heard |= session.noted[i] && HearsPings(i) && !servers_[Index(i)].mute;
   }
   if (!will_be_heard || next_ping_ >= session.deadline) return session.deadline;
   return std::max(session.deadline, Bucket(next_ping_ + session.timeout));

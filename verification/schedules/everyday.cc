@@ -43,7 +43,7 @@ absl::Duration Everyday::longest_stall() const {
 double Everyday::TriesInVain(size_t process) const {
   double takes = 0;
   for (int i = 0; i < model().servers(); ++i) {
-    if (cannot_reach_[process].Has(i) || IsUnwell(i, kDropPackets)) {
+    if (cannot_reach_[process][i] || IsUnwell(i, kDropPackets)) {
       takes += kDropped;
     } else if (IsUnwell(i, kStandStill) || IsUnwell(i, kLinkStalls)) {
       takes += kNotAnswered;
@@ -85,7 +85,7 @@ bool Everyday::GivesUp(const Move& move) const {
 bool Everyday::Reaches(size_t process, int but) const {
   for (int i = 0; i < model().servers(); ++i) {
     const bool unwell = unwell_.has_value() && ServerOf(unwell_->move) == i;
-    if (i != but && !unwell && !cannot_reach_[process].Has(i)) return true;
+    if (i != but && !unwell && !cannot_reach_[process][i]) return true;
   }
   return false;
 }
@@ -146,7 +146,7 @@ void Everyday::Begin(const Move& move) {
     case kCannotReach:
       for (int i = 0; i < model().servers(); ++i) {
         const auto server = static_cast<int>(move.which);
-        if (server == i || server >= model().servers()) cannot_reach_[move.who].Set(i, server == i);
+        if (server == i || server >= model().servers()) cannot_reach_[move.who].set(i, server == i);
       }
       return SetDrops();
     case kAllStandStill:
@@ -251,7 +251,7 @@ void Everyday::ReachAll() {
 void Everyday::SetDrops() {
   for (size_t i = 0; i < hosts_.size(); ++i) {
     for (int s = 0; s < model().servers(); ++s) {
-      hosts_[i]->set_drops(s, cannot_reach_[i].Has(s) || IsUnwell(s, kDropPackets));
+      hosts_[i]->set_drops(s, cannot_reach_[i][s] || IsUnwell(s, kDropPackets));
     }
   }
 }
