@@ -10,7 +10,7 @@
 #include "absl/hash/hash.h"
 #include "gmock/gmock.h"
 
-#include "testing/memory/model_client.h"
+#include "testing/memory/model_client_fixture.h"
 
 namespace zkrecipes::testing::memory {
 namespace {

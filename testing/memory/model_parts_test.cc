@@ -8,7 +8,7 @@
 #include "gmock/gmock.h"
 #include <gtest/gtest.h>
 
-#include "testing/memory/model_client.h"
+#include "testing/memory/model_client_fixture.h"
 #include "testing/memory/model_ensemble.h"
 #include "testing/memory/tree.h"
 

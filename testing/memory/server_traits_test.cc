@@ -11,7 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "testing/memory/model_client.h"
+#include "testing/memory/model_client_fixture.h"
 #include "testing/memory/model_ensemble.h"
 #include "testing/memory/simulation.h"
 #include "zkrecipes/lock.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef ZKRECIPES_TESTING_MEMORY_MODEL_CLIENT_H_
-#define ZKRECIPES_TESTING_MEMORY_MODEL_CLIENT_H_
+#ifndef ZKRECIPES_TESTING_MEMORY_MODEL_CLIENT_FIXTURE_H_
+#define ZKRECIPES_TESTING_MEMORY_MODEL_CLIENT_FIXTURE_H_
 
 #include <string>
 #include <utility>
@@ -124,4 +124,4 @@ class ModelClient {
 
 }  // namespace zkrecipes::testing::memory
 
-#endif  // ZKRECIPES_TESTING_MEMORY_MODEL_CLIENT_H_
+#endif  // ZKRECIPES_TESTING_MEMORY_MODEL_CLIENT_FIXTURE_H_
