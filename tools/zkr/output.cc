@@ -54,6 +54,14 @@ std::size_t Width(const std::string& text) {
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
+// "" if no holder stays.
+std::string KeptText(const std::vector<ContenderInfo>& queue) {
+  const auto kept =
+      std::ranges::find_if(queue, [](const ContenderInfo& c) { return c.holds && c.stays; });
+  if (kept == queue.end()) return "";
+  return absl::StrCat("kept by ", Printable(OwnerText(kept->owner)), kHeldOrIdle);
+}
+
 constexpr std::size_t kLineWidth = 100;
 constexpr std::size_t kIndent = 10;  // of a paragraph's text
 
@@ -149,13 +157,6 @@ std::string PermitsText(const std::vector<ContenderInfo>& queue, std::optional<i
   const char* const all = permits == 1 ? " permit held" : " permits held";
   return permits ? absl::StrCat(least, held, " of ", *permits, all)
                  : absl::StrCat("permits held: ", least, held, " of an unknown number");
-}
-
-std::string KeptText(const std::vector<ContenderInfo>& queue) {
-  const auto kept =
-      std::ranges::find_if(queue, [](const ContenderInfo& c) { return c.holds && c.stays; });
-  if (kept == queue.end()) return "";
-  return absl::StrCat("kept by ", Printable(OwnerText(kept->owner)), kHeldOrIdle);
 }
 
 std::string QueueText(const QueueView& view) {

@@ -60,8 +60,6 @@ std::string PermitsText(const std::vector<ContenderInfo>& queue, std::optional<i
 
 // What is known of a holder that stays (ContenderInfo::stays), whether others wait or not.
 inline constexpr char kHeldOrIdle[] = ": held, or idle until it hears of another contender";
-// "kept by OWNER: held, or idle ..."; "" if no holder stays.
-std::string KeptText(const std::vector<ContenderInfo>& queue);
 
 // "id@host:pid", as far as it is known; otherwise "-". As its process wrote it: see Printable.
 std::string OwnerText(const OwnerInfo& owner);
