@@ -17,6 +17,11 @@
 
 namespace [[gnu::visibility("default")]] zkrecipes {
 
+// The queue of a path, as each recipe on it has one.
+namespace [[gnu::visibility("hidden")]] internal {
+struct PathQueue;
+}  // namespace internal
+
 // Options of the acquires of one recipe. Every call that acquires returns InvalidArgument for an
 // option that breaks its rule.
 struct AcquireOptions {

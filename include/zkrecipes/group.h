@@ -26,7 +26,6 @@
 namespace [[gnu::visibility("default")]] zkrecipes {
 
 namespace [[gnu::visibility("hidden")]] internal {
-struct PathQueue;
 class MembershipState;
 struct MembershipMaker;
 }  // namespace internal

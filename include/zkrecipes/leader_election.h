@@ -26,10 +26,6 @@
 
 namespace [[gnu::visibility("default")]] zkrecipes {
 
-namespace [[gnu::visibility("hidden")]] internal {
-struct PathQueue;
-}  // namespace internal
-
 // Options of the candidates of one LeaderElection.
 struct LeaderElectionOptions {
   NodeMarker marker = NodeMarker::kLatch;

@@ -22,10 +22,6 @@
 
 namespace [[gnu::visibility("default")]] zkrecipes {
 
-namespace [[gnu::visibility("hidden")]] internal {
-struct PathQueue;
-}  // namespace internal
-
 using LockOptions = AcquireOptions;
 
 // An exclusive lock, FIFO: held by the contender whose znode is first in the path's queue. Each

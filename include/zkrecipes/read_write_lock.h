@@ -22,10 +22,6 @@
 
 namespace [[gnu::visibility("default")]] zkrecipes {
 
-namespace [[gnu::visibility("hidden")]] internal {
-struct PathQueue;
-}  // namespace internal
-
 using ReadWriteLockOptions = AcquireOptions;
 
 // A lock that many readers hold at once, or one writer. FIFO: a queued writer holds back the

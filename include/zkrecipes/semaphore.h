@@ -20,10 +20,6 @@
 
 namespace [[gnu::visibility("default")]] zkrecipes {
 
-namespace [[gnu::visibility("hidden")]] internal {
-struct PathQueue;
-}  // namespace internal
-
 // Options of the acquires of one semaphore. `marker` must be unset and `lock_delay` zero
 // (InvalidArgument); `dialect` has no effect, since the names are this library's own.
 using SemaphoreOptions = AcquireOptions;

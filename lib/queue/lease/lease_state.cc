@@ -45,7 +45,7 @@ LeaseState::LeaseState(std::shared_ptr<ClientCore> core,
                  core_->name_space().ToUser(std::move(grant_.node)), core_->name_space().root()},
       holder_(std::move(holder)),
       terms_(terms),
-      reach_(reach != nullptr ? std::move(reach) : core_->reach()),
+      reach_(std::move(reach)),
       basis_{validity_->period(), terms.lapses, terms.delay_lifetime},
       granted_(core_->Now()),
       alive_until_(granted_ + terms.alive_within) {}
@@ -70,8 +70,8 @@ Lease::State LeaseState::state() {
 // that is confirmed later could move the deadline of lock-delay mode. A lost lease stays lost.
 LeaseState::Seen LeaseState::Look() {
   const base::BootTime now = core_->Now();
-  end_.Settle(EndOfTerms(now));
-  if (!end_.why().has_value()) {
+  if (!end_.has_value()) end_ = EndOfTerms(now);
+  if (!end_.has_value()) {
     switch (validity_->At(now, basis_)) {
       case session::SessionValidity::State::kUnproven:
         return {now, Lease::State::kUnproven, std::nullopt};
@@ -80,15 +80,15 @@ LeaseState::Seen LeaseState::Look() {
       case session::SessionValidity::State::kSuspect:
         return {now, Lease::State::kSuspect, std::nullopt};
       case session::SessionValidity::State::kLapsed:
-        end_.Settle(LeaseEnd::kDeadlinePassed);
+        end_ = LeaseEnd::kDeadlinePassed;
         break;
       case session::SessionValidity::State::kExpired:
-        end_.Settle(LeaseEnd::kSessionExpired);
+        end_ = LeaseEnd::kSessionExpired;
         break;
     }
   }
-  const bool released = end_.why() == LeaseEnd::kReleased;
-  return {now, released ? Lease::State::kReleased : Lease::State::kLost, end_.why()};
+  const bool released = end_ == LeaseEnd::kReleased;
+  return {now, released ? Lease::State::kReleased : Lease::State::kLost, end_};
 }
 
 std::optional<LeaseEnd> LeaseState::EndOfTerms(base::BootTime now) const {
@@ -188,7 +188,7 @@ std::optional<LeaseEnd> LeaseState::End(LeaseEnd why) {
   {
     base::MutexLock lock(mutex_);
     before = Look().end;
-    end_.Settle(why);
+    if (!before.has_value()) end_ = why;
   }
   Announce();
   return before;

@@ -65,10 +65,10 @@ struct LeaseTerms {
 class LeaseState {
  public:
   // It is granted in the current period of `validity`. `holder`: destroyed once its node is gone.
-  // `reach`: of its session; null: of the client's first.
+  // `reach`: of its session.
   LeaseState(std::shared_ptr<ClientCore> core, std::shared_ptr<session::SessionValidity> validity,
              queue::machine::Grant grant, std::weak_ptr<LeaseHolder> holder,
-             const LeaseTerms& terms = {}, std::shared_ptr<const session::Reach> reach = nullptr);
+             const LeaseTerms& terms, std::shared_ptr<const session::Reach> reach);
   LeaseState(const LeaseState&) = delete;
   LeaseState& operator=(const LeaseState&) = delete;
 
@@ -126,17 +126,6 @@ class LeaseState {
   queue::machine::OwnNodeWrite::Data NewMark() const;
 
  private:
-  // Keeps the first reason that it is given.
-  class FirstEnd {
-   public:
-    void Settle(std::optional<LeaseEnd> why) {
-      if (!why_.has_value()) why_ = why;
-    }
-    const std::optional<LeaseEnd>& why() const { return why_; }
-
-   private:
-    std::optional<LeaseEnd> why_;
-  };
   // The lease at one moment. No call reads the end but by a Look, which settles it first.
   struct Seen {
     base::BootTime now;
@@ -160,7 +149,7 @@ class LeaseState {
   const base::BootTime granted_;
 
   base::Mutex mutex_;
-  FirstEnd end_ ABSL_GUARDED_BY(mutex_);
+  std::optional<LeaseEnd> end_ ABSL_GUARDED_BY(mutex_);  // the first
   bool announced_ ABSL_GUARDED_BY(mutex_) = false;
   // Without a state until ended() was called: there are no callbacks.
   std::stop_source ended_ ABSL_GUARDED_BY(mutex_){std::nostopstate};

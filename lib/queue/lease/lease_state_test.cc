@@ -62,9 +62,9 @@ class LeaseStateTest : public ::testing::Test {
   absl::Status Release(const WaitOptions& wait = {}) {
     return LeaseMaker::Make(lease_).Release(wait);
   }
-  std::shared_ptr<LeaseState> NewState() {
+  std::shared_ptr<LeaseState> NewState(const LeaseTerms& terms = {}) {
     return std::make_shared<LeaseState>(core_, validity_, queue::machine::Grant{7, "/a/n-7", 7, 1},
-                                        holder_);
+                                        holder_, terms, core_->reach());
   }
   void Prove() {
     const base::BootTime deadline = clock_->Now() + kTimeout;
@@ -129,9 +129,7 @@ TEST_F(LeaseStateTest, StaysLostOnceAnyCallHasFoundItLostByTheClock) {
   };
   for (const auto& [name, call] : calls) {
     validity_->Confirm(clock_->Now());
-    const auto lease =
-        std::make_shared<LeaseState>(core_, validity_, queue::machine::Grant{7, "/a/n-7", 7, 1},
-                                     holder_, LeaseTerms{.delay_lifetime = absl::Seconds(1)});
+    const auto lease = NewState({.delay_lifetime = absl::Seconds(1)});
     EXPECT_EQ(lease->state(), State::kHeld) << name;
     clock_->Advance(absl::Seconds(1));
     call(*lease);
