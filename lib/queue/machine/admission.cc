@@ -113,6 +113,8 @@ namespace {
 constexpr size_t kUuidWithDashes = 36;
 constexpr size_t kUuidWithout = 32;
 constexpr size_t kSequenceBytes = 10;  // at least
+// The child in which who acquires Curator's semaphore queues for a moment.
+constexpr char kSemaphoreQueue[] = "locks";
 
 // Modes whose names one recipe of Curator looks for.
 enum class Family { kLock, kReadWrite, kLatch, kOurs };
@@ -132,6 +134,22 @@ Family FamilyOf(Mode mode) {
       break;
   }
   return Family::kOurs;
+}
+
+enum class Library { kOurs, kCurator, kKazoo };
+
+// Of the GUID alone: Curator's is a UUID with dashes, kazoo's one without; ours are shorter. A
+// go-zookeeper Lock counts as ours: it waits for every name that it can read, and fails on the
+// others.
+Library LibraryOf(const NodeName& name) {
+  const bool dashes = name.guid.find('-') != std::string::npos;
+  if (name.dialect == Dialect::kCurator && dashes && name.guid.size() == kUuidWithDashes) {
+    return Library::kCurator;
+  }
+  if (name.dialect == Dialect::kKazoo && !dashes && name.guid.size() == kUuidWithout) {
+    return Library::kKazoo;
+  }
+  return Library::kOurs;
 }
 
 // A holder of kazoo's Semaphore: the hexadecimal digits of a UUID, and no number. Other programs
@@ -166,18 +184,6 @@ bool IsBlindTo(absl::string_view child, Dialect dialect, Mode named) {
 bool Contains(const zk::Names& children, absl::string_view child) {
   return std::any_of(children.begin(), children.end(),
                      [child](absl::string_view other) { return other == child; });
-}
-
-// By the length of the GUID: ours are shorter than either library's.
-Library LibraryOf(const NodeName& name) {
-  const bool dashes = name.guid.find('-') != std::string::npos;
-  if (name.dialect == Dialect::kCurator && dashes && name.guid.size() == kUuidWithDashes) {
-    return Library::kCurator;
-  }
-  if (name.dialect == Dialect::kKazoo && !dashes && name.guid.size() == kUuidWithout) {
-    return Library::kKazoo;
-  }
-  return Library::kOurs;
 }
 
 // A semaphore's lease is named "lease-" and a number, behind a GUID.

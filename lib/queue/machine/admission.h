@@ -61,8 +61,6 @@ inline constexpr char kRecordName[] = "zkrecipes-holder";
 // The child of a path in which Curator's semaphores (InterProcessSemaphoreMutex,
 // InterProcessSemaphoreV2) keep the nodes of those who hold.
 inline constexpr char kSemaphoreLeases[] = "leases";
-// ... and the one in which who acquires queues for a moment.
-inline constexpr char kSemaphoreQueue[] = "locks";
 bool Contains(const zk::Names& children, absl::string_view child);
 
 // What the list of its own children says of it: a semaphore's leases; nothing, so that it may be a
@@ -72,12 +70,6 @@ Leases LeasesIn(const zk::Names& children_of_leases);
 // Whether `children` are a semaphore's. An empty `leases` is one's only beside the queue that each
 // of its acquires goes through.
 bool IsSemaphore(const zk::Names& children, Leases leases);
-
-enum class Library { kOurs, kCurator, kKazoo };
-
-// Of the GUID alone: Curator's is a UUID with dashes, kazoo's one without. A go-zookeeper Lock
-// counts as ours: it waits for every name that it can read, and fails on the others.
-Library LibraryOf(const NodeName& name);
 
 // Which of the children are another library's, and exclude, by their own rules, a contender of
 // `mode`, whose node is named as `named` is in `dialect`, but do not see it. In the children's
