@@ -75,12 +75,6 @@ TEST_F(StateFeedTest, SaysAtAnyTimeWhatASubscriptionWouldBeginWith) {
   EXPECT_THAT(seen_, ElementsAre(feed_.state()));
 }
 
-TEST_F(StateFeedTest, BeginsSuspended) {
-  const Subscription subscription = feed_.Subscribe(Recorder());
-  executor_->RunAll();
-  EXPECT_THAT(seen_, ElementsAre(kSuspended));
-}
-
 TEST_F(StateFeedTest, TakesOneTaskForChangesThatWait) {
   const Subscription subscription = feed_.Subscribe(Recorder());
   feed_.Publish(kConnected);

@@ -20,16 +20,6 @@
 namespace zkrecipes::zk::c_client {
 namespace {
 
-TEST(HookSend, GoesIntoTheOutboxOfTheScope) {
-  Boxes boxes;
-  {
-    const BoxScope scope(&boxes);
-    EXPECT_EQ(zkrecipes_hook_send(7, "abc", 3, 0), 3);
-  }
-  EXPECT_FALSE(boxes.out.empty());
-  EXPECT_EQ(boxes.out.fd(), 7);
-}
-
 TEST(HookSend, GoesToTheInnerOutboxWhileScopesNest) {
   Boxes outer;
   Boxes inner;

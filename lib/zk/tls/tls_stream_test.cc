@@ -81,12 +81,6 @@ class TlsStreamTest : public testing::Test {
   TestAuthority authority_;
 };
 
-TEST_F(TlsStreamTest, TheHandshakesFirstMessageIsReadyAtOnce) {
-  const auto client = Connect(Options(), {"localhost"});
-  EXPECT_EQ(client->state(), State::kHandshake);
-  EXPECT_FALSE(client->unsent().empty());
-}
-
 TEST_F(TlsStreamTest, WhatIsSaidIsHeardOnTheOtherSideInVersions12And13) {
   for (const bool only_1_2 : {false, true}) {
     const auto client = Connect(Options(), {"localhost"});
