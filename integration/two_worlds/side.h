@@ -36,7 +36,7 @@ class MemorySide : private zk::HandleListener {
   MemorySide(const ZkSession::Options& options, testing::memory::Simulation* simulation)
       : simulation_(simulation), host_(simulation->AddHost()) {
     zk::HandleOptions handle;
-    handle.servers = {"0", "1", "2"};
+    handle.servers = zk::NumericServers{"0", "1", "2"};
     handle.session_timeout = options.timeout;
     std::vector<std::string> credentials = options.credentials;
     handle.digest_credentials = base::TakeSecrets(credentials);

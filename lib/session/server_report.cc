@@ -15,14 +15,6 @@ constexpr size_t kMostBytes = 200;  // about each
 
 }  // namespace
 
-void ServerReport::SetServers(const zk::Resolution& resolution) {
-  listed_ = resolution.listed;
-  if (!listed_.empty()) return;
-  // A list without names, such as tests use: the addresses are the names.
-  for (const std::string& address : resolution.addresses)
-    listed_.push_back({address, {address}, ""});
-}
-
 void ServerReport::Refused(const std::string& address, zk::Code why) {
   refused_by_.insert(address);
   Note(address,

@@ -23,7 +23,7 @@ namespace zkrecipes::session {
 // In the order of the list, and at most 8 of them. A pure value.
 class ServerReport {
  public:
-  void SetServers(const zk::Resolution& resolution);
+  void SetServers(const zk::Resolution& resolution) { listed_ = resolution.listed; }
   // Servers that are not listed are left out.
   void Note(const std::string& address, const zk::ServerFailure& did) {
     did_.insert_or_assign(address, did);

@@ -116,8 +116,7 @@ void Session::Act(const machine::action::SetServers& set) {
 
 void Session::Act(const machine::action::OpenHandle&) {
   report_.SetServers(names_.known());
-  options_.handle.servers = names_.known().addresses;
-  options_.handle.listed = names_.known().listed;
+  options_.handle.servers = names_.known();
   options_.handle.seed = reactor_->Random();
   listener_ = std::make_unique<HandleListener>(this);
   auto handle = factory_->Open(options_.handle, listener_.get());

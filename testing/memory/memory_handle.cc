@@ -50,7 +50,8 @@ MemoryHandle::MemoryHandle(Host* host, ModelEnsemble* ensemble, const zk::Handle
       options_(options),
       pending_(host),
       pace_(options.pace),
-      rotation_(options.servers, static_cast<size_t>(options.seed % options.servers.size())),
+      rotation_(options.servers.addresses,
+                static_cast<size_t>(options.seed % options.servers.addresses.size())),
       timeout_(options.session_timeout) {
   host_->handles_.push_back(this);
   host_->CallAt(std::max(host_->Now(), pace_.next_attempt()), Guarded([this] { Connect(); }));

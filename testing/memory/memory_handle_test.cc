@@ -55,7 +55,7 @@ class UnconnectedHandleTest : public ::testing::Test {
  protected:
   UnconnectedHandleTest() {
     zk::HandleOptions options;
-    options.servers = {"0", "1", "2"};
+    options.servers = zk::NumericServers{"0", "1", "2"};
     options.seed = 3;  // the first in the list first
     handle_ = *host_->Open(options, &listener_);
   }

@@ -163,7 +163,7 @@ TEST(OnZooKeeper39, EventsOfOneChangeThatAConnectionLostAreToldOnTheNext) {
     std::vector<std::string> paths;
   } told;
   zk::HandleOptions options;
-  options.servers = {"0"};
+  options.servers = zk::NumericServers{"0"};
   std::unique_ptr<zk::Handle> handle = *host->Open(options, &told);
   simulation.RunUntilIdle();
   for (const char* path : {"/a", "/b"}) handle->Send(zk::WatchNode{path}, [](const zk::Reply&) {});

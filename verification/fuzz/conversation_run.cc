@@ -48,7 +48,7 @@ class ConversationRun : private zk::HandleListener {
 
   bool Open() {
     zk::HandleOptions options;
-    options.servers = {"127.0.0.1:2181"};
+    options.servers = zk::NumericServers{"127.0.0.1:2181"};
     if (dice_.OneIn(3)) options.digest_credentials = {base::Secret("user:password")};
     auto handle = driver_.Open(options, this);
     if (!handle.ok()) return false;

@@ -51,12 +51,11 @@ CHandle::CHandle(const HandleOptions& options, HandleListener* listener, Reactor
       reactor_(reactor),
       poll_set_(poll_set),
       acl_(options.acl),
-      rotation_(options.servers),
+      rotation_(options.servers.addresses),
       known_(options.servers),
       tls_(options.tls),
       pending_(reactor),
       pace_(options.pace) {
-  known_.listed = options.listed;
   boxes_.owner = this;
   boxes_.poll_set = poll_set;
 }
@@ -73,15 +72,15 @@ absl::Status CHandle::Open(const HandleOptions& options) {
   };
   // A name would make zookeeper_init ask the system's resolver, which may block this thread for
   // long.
-  for (const std::string& server : options.servers) {
+  for (const std::string& server : options.servers.addresses) {
     sockaddr_storage address;
     if (FromNumeric(server, address) > 0) continue;
     return absl::InternalError(absl::StrCat("\"", server, "\" is no numeric address"));
   }
   const auto timeout_ms = static_cast<int>(absl::ToInt64Milliseconds(options.session_timeout));
   errno = 0;
-  zh_ = zookeeper_init(ToHost(options.servers.front()).c_str(), on_event, timeout_ms, nullptr,
-                       nullptr, ZOO_NO_LOG_CLIENTENV);
+  zh_ = zookeeper_init(ToHost(options.servers.addresses.front()).c_str(), on_event, timeout_ms,
+                       nullptr, nullptr, ZOO_NO_LOG_CLIENTENV);
   if (zh_ == nullptr) return OpenError(errno);
   zoo_set_servers_resolution_delay(zh_, -1);  // never: the session resolves names itself
   credentials_ = options.digest_credentials;

@@ -56,7 +56,7 @@ TEST_F(CHandleTest, SaysNothingMoreOnceItIsClosed) {
 
 TEST_F(CHandleTest, IsRefusedServersThatAreNoAddresses) {
   HandleOptions options;
-  options.servers = {"no port"};
+  options.servers = NumericServers{"no port"};
   EXPECT_EQ(driver_.Open(options, &diary_).status().code(), absl::StatusCode::kInternal);
 }
 

@@ -316,8 +316,8 @@ class Inflating final : public tls::TlsStream, public tls::TlsContext {
 
 HandleOptions Inflated(const ScriptedServer& server) {
   HandleOptions options;
-  options.servers = {server.address()};
-  options.listed = {{"localhost:1", {server.address()}, ""}};
+  options.servers = NumericServers{server.address()};
+  options.servers.listed.front().name = "localhost:1";
   options.session_timeout = absl::Hours(1);
   options.tls = std::make_shared<Inflating>();
   return options;

@@ -128,8 +128,8 @@ class TlsHandleTest : public HandleTest {
     ASSERT_TRUE(context.ok()) << context.status();
     steps_ = {[&server] { server.Step(); }};
     HandleOptions options;
-    options.servers = {server.address()};
-    options.listed = {{name + ":1", {server.address()}, ""}};
+    options.servers = NumericServers{server.address()};
+    options.servers.listed.front().name = name + ":1";
     options.tls = *std::move(context);
     HandleTest::Open(options);
   }

@@ -96,7 +96,7 @@ TEST_F(LoopTest, HearsAnswersThoughTheProcessMayHaveFewDescriptors) {
                                    : wire::Reply(wire::JuteReader(frame).Int(), wire::Names({})));
   });
   HandleOptions options;
-  options.servers = {server.address()};
+  options.servers = NumericServers{server.address()};
   options.session_timeout = absl::Hours(1);  // no ping wakes the loop meanwhile
   c_client::Diary diary;
   auto handle = OnLoop([&] { return loop_->Open(options, &diary); });

@@ -192,7 +192,7 @@ std::string Answer(int number, const std::string& frame, int questions, std::str
 
 HandleOptions At(const c_client::ScriptedServer& server) {
   HandleOptions options;
-  options.servers = {server.address()};
+  options.servers = NumericServers{server.address()};
   options.session_timeout = absl::Hours(1);  // no ping wakes the loop meanwhile
   return options;
 }

@@ -65,8 +65,7 @@ class HandleListener {
 };
 
 struct HandleOptions {
-  NumericServers servers;                              // in the order in which they are tried
-  std::vector<ListedServer> listed;                    // their names
+  Resolution servers;                                  // in the order in which they are tried
   absl::Duration session_timeout = absl::Seconds(10);  // requested; the server may clamp it
   base::Secrets digest_credentials;                    // each "user:password"
   std::vector<AclEntry> acl;             // of the nodes that it creates, unless Create says

@@ -59,29 +59,22 @@ std::vector<std::string> HostsAt(const std::vector<ListedServer>& listed,
   for (const ListedServer& server : listed) {
     if (std::ranges::count(server.addresses, address) > 0) hosts.push_back(HostOf(server.name));
   }
-  // Without the list's names a server is known by its address only.
-  if (hosts.empty()) hosts.push_back(HostOf(address));
   return hosts;
 }
 
 ServerCount CountServers(const Resolution& servers,
                          absl::FunctionRef<bool(const std::string& address)> is) {
   ServerCount sum;
-  const auto add = [&](const NumericServers& of_a_name, bool may_be_one) {
+  for (const ListedServer& server : servers.listed) {
     ServerCount families[2];
-    for (const std::string& address : of_a_name) {
+    for (const std::string& address : server.addresses) {
       ServerCount& family = families[address.starts_with('[') ? 1 : 0];
       ++family.all;
       family.counted += is(address) ? 1 : 0;
     }
+    const bool may_be_one = server.exists || server.known;
     sum.all += std::max({families[0].all, families[1].all, size_t{may_be_one}});
     sum.counted += std::max(families[0].counted, families[1].counted);
-  };
-  for (const ListedServer& server : servers.listed) {
-    add(server.addresses, server.exists || server.known);
-  }
-  if (servers.listed.empty()) {
-    for (const std::string& address : servers.addresses) add({address}, true);
   }
   return sum;
 }

@@ -34,11 +34,14 @@ struct ListedServer {
 };
 struct Resolution {
   Resolution() = default;
+  // Of servers that are listed by their addresses.
   Resolution(NumericServers all)
-      : addresses(std::move(all)) {}  // NOLINT(google-explicit-constructor)
+      : addresses(std::move(all)) {  // NOLINT(google-explicit-constructor)
+    for (const std::string& one : addresses) listed.push_back({one, {one}, ""});
+  }
 
   NumericServers addresses;          // of all of them, each once, in the order of the attempts
-  std::vector<ListedServer> listed;  // for messages, in the order of the list; may be missing
+  std::vector<ListedServer> listed;  // in the order of the list
 };
 
 // How many servers these are, and how many of them have an address of which `is` is true. Behind
@@ -52,8 +55,7 @@ struct ServerCount {
 ServerCount CountServers(const Resolution& servers,
                          absl::FunctionRef<bool(const std::string& address)> is);
 
-// The names and addresses, without ports, under which servers at `address` are listed; at least its
-// own.
+// The names and addresses, without ports, under which servers at `address` are listed.
 std::vector<std::string> HostsAt(const std::vector<ListedServer>& listed,
                                  const std::string& address);
 
