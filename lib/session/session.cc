@@ -17,7 +17,7 @@ class Session::HandleListener : public zk::HandleListener {
     // else.
     session_->timeout_ = negotiated;
     session_->began_ = began;
-    session_->silence_.Connected(began);
+    session_->silence_.Connected(began, negotiated);
     session_->report_.Forget();
     session_->trouble_ = absl::OkStatus();
     session_->causes_.clear();
@@ -213,7 +213,7 @@ void Session::Act(const machine::action::EndSession&) {
   ends_.Asked(reactor_->Now());
   // A server that does not answer is left, as with any other request.
   const Heartbeat::Ticket ticket = heartbeat_.Sent(zk::Get{});
-  silence_.Asked(ticket.request.number, ticket.request.sent, timeout_);
+  silence_.Asked(ticket.request.number, ticket.request.sent);
   handle_->EndSession(
       [this, alive = std::weak_ptr<char>(alive_), session = id()](const zk::Reply& reply) {
         if (alive.expired()) return;

@@ -235,13 +235,12 @@ template <typename Done>
 void Session::Send(const zk::Request& request, Done done) {
   if (handle_ == nullptr) return AnswerLost(std::move(done));
   const Heartbeat::Ticket ticket = heartbeat_.Sent(request);
-  if (connected()) silence_.Asked(ticket.request.number, ticket.request.sent, timeout_);
+  if (connected()) silence_.Asked(ticket.request.number, ticket.request.sent);
   handle_->Send(request, [this, alive = std::weak_ptr<char>(alive_), sent = ticket,
                           done = std::move(done)](zk::Reply&& reply) mutable {
     if (!alive.expired()) {
       if (connected()) {
-        silence_.Answered(sent.request.number, sent.request.sent, timeout_,
-                          sent.Committed(reply.code));
+        silence_.Answered(sent.request.number, sent.request.sent, sent.Committed(reply.code));
       }
       // First, so that `done` finds what this answer proves.
       heartbeat_.Answered(sent, reply.code);

@@ -16,15 +16,12 @@ absl::Duration ToBeSure(absl::Duration session_timeout) {
 
 }  // namespace
 
-void SilenceWatch::Asked(uint64_t number, base::BootTime sent, absl::Duration timeout) {
-  timeout_ = timeout;
+void SilenceWatch::Asked(uint64_t number, base::BootTime sent) {
   silence_.Asked(number, sent);
   if (timer_ == 0 || std::exchange(more_at_stake_, false)) ArmIfSooner();
 }
 
-void SilenceWatch::Answered(uint64_t number, base::BootTime sent, absl::Duration timeout,
-                            bool committed) {
-  timeout_ = timeout;
+void SilenceWatch::Answered(uint64_t number, base::BootTime sent, bool committed) {
   const bool quick_again = silence_.Answered(number, sent, reactor_->Now(), timeout_, committed);
   if (timer_ == 0 || quick_again) Arm(silence_.LeaveAt(owner_->LostAt(), timeout_));
 }

@@ -14,8 +14,7 @@
 
 namespace zkrecipes::session {
 
-// Leaves a server that answers nothing, when Silence says so. `timeout` is the session's. On the
-// reactor.
+// Leaves a server that answers nothing, when Silence says so. On the reactor.
 class SilenceWatch {
  public:
   class Owner {
@@ -34,10 +33,13 @@ class SilenceWatch {
   // Both outlive it.
   SilenceWatch(zk::Reactor* reactor, Owner* owner) : reactor_(reactor), owner_(owner) {}
 
-  // See Silence.
-  void Connected(base::BootTime began) { silence_.Connected(began); }
-  void Asked(uint64_t number, base::BootTime sent, absl::Duration timeout);
-  void Answered(uint64_t number, base::BootTime sent, absl::Duration timeout, bool committed);
+  // See Silence. `timeout`: the session's, as negotiated now.
+  void Connected(base::BootTime began, absl::Duration timeout) {
+    timeout_ = timeout;
+    silence_.Connected(began);
+  }
+  void Asked(uint64_t number, base::BootTime sent);
+  void Answered(uint64_t number, base::BootTime sent, bool committed);
   // Leases may be lost sooner than was known.
   void MoreAtStake();
 
