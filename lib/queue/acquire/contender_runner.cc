@@ -312,7 +312,7 @@ void ContenderRunner::Act(const action::StartCheckTimer& start) {
 void ContenderRunner::Act(action::StartDelayTimer&& start) {
   core_->reactor()->Cancel(delay_timer_);
   const base::BootTime now = core_->Now();
-  const base::BootTime since = core_->DelayBegan(
+  const base::BootTime since = core_->known_paths().DelayBegan(
       candidacy().parent,
       {session_->line(), start.record_czxid, start.record_version, std::move(start.holder)}, now);
   delay_timer_ = OnAfter(since + candidacy().lock_delay - now, event::DelayOver{start.op});

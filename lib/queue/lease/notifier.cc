@@ -102,7 +102,7 @@ void Notifier::Granted(internal::LeaseState& granted, const std::vector<zk::AclE
   // A closed ACL of the nodes is worth nothing if the parent's lets strangers delete its children.
   const bool open =
       acl.empty() ? core_.open_to_strangers() : session::client::StrangersMayTake(acl);
-  if (!open && !core_.HasCheckedParent(acquisition_.path())) CheckParent();
+  if (!open && !core_.known_paths().HasCheckedParent(acquisition_.path())) CheckParent();
 }
 
 // An ACL that the server does not show, or no answer, is asked for again with the next grant.
@@ -111,8 +111,8 @@ void Notifier::CheckParent() {
       zk::GetAcl{core_.name_space().ToServer(acquisition_.path())},
       [core = core_.shared_from_this(), path = acquisition_.path(),
        listeners = listeners_](const zk::Reply& reply) {
-        if (reply.code != zk::Code::kOk || core->HasCheckedParent(path)) return;
-        core->CheckedParent(path);
+        if (reply.code != zk::Code::kOk || core->known_paths().HasCheckedParent(path)) return;
+        core->known_paths().CheckedParent(path);
         if (!session::client::StrangersMayTake(reply.acl)) return;
         listeners.Tell([](EventListener& to, const std::string& of) { to.OnOpenParent(of); }, path);
       });

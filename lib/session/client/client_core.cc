@@ -13,8 +13,6 @@
 namespace zkrecipes::internal {
 namespace {
 
-constexpr size_t kMostPaths = 10'000;  // that are remembered, of each kind
-
 zk::HandleOptions HandleOptionsOf(const ClientOptions& options, base::Secrets credentials,
                                   const std::shared_ptr<zk::tls::TlsContext>& tls) {
   zk::HandleOptions handle;
@@ -291,24 +289,6 @@ absl::Status ClientCore::SetCredentials(std::vector<std::string> all) {
     if (session != nullptr) self->sessions_->SetCredentials(std::move(credentials));
   });
   return absl::OkStatus();
-}
-
-void ClientCore::CheckedParent(const std::string& path) {
-  // Forgetting costs a read and perhaps a second report, and keeps memory bounded.
-  if (checked_parents_.size() >= kMostPaths) checked_parents_.clear();
-  checked_parents_.insert(path);
-}
-
-base::BootTime ClientCore::DelayBegan(const std::string& parent, Record record,
-                                      base::BootTime now) {
-  std::pair key(parent, record.line);
-  const auto known = delays_.find(key);
-  if (known != delays_.end() && known->second.first == record) return known->second.second;
-  // Forgetting begins a delay anew, which is only late.
-  if (known == delays_.end() && delays_.size() >= kMostPaths) delays_.clear();
-  // Perhaps another holder has been granted since, and has vanished, too.
-  delays_.insert_or_assign(std::move(key), std::pair(std::move(record), now));
-  return now;
 }
 
 absl::Status ClientCore::CheckOpen() const {

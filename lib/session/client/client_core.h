@@ -13,8 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 
@@ -23,6 +21,7 @@
 #include "lib/base/one_shot.h"
 #include "lib/base/process.h"
 #include "lib/base/seam.h"
+#include "lib/session/client/known_paths.h"
 #include "lib/session/client/sessions.h"
 #include "lib/session/client/state_feed.h"
 #include "lib/session/session.h"
@@ -102,23 +101,8 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   // Every client may take a lock from its holder, unless an acquire has an ACL of its own.
   bool open_to_strangers() const { return open_to_strangers_; }
 
-  // Paths of which the ACL has been looked at; forgotten when they are too many. Only on the
-  // reactor.
-  bool HasCheckedParent(const std::string& path) const { return checked_parents_.contains(path); }
-  void CheckedParent(const std::string& path);
-
-  // A record of lock-delay mode, as one write has left it.
-  struct Record {
-    zk::SessionId line = 0;  // Session::line: in another the servers may have been set back
-    int64_t czxid = 0;
-    int32_t version = 0;
-    std::string holder = {};  // that it names: servers that were set back repeat the numbers
-    friend bool operator==(const Record&, const Record&) = default;
-  };
-  // Since when this client knows that the holder which `record` names has vanished: `now` if it has
-  // not heard of it before. Forgotten when they are too many. `parent`: on the server. Only on the
-  // reactor.
-  base::BootTime DelayBegan(const std::string& parent, Record record, base::BootTime now);
+  // Only on the reactor.
+  session::client::KnownPaths& known_paths() { return known_paths_; }
 
   // OK, or FailedPrecondition with the reason why no blocking call is possible here: the process is
   // a forked child, or the thread is the reactor's own.
@@ -236,9 +220,7 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   std::unique_ptr<session::client::Sessions> sessions_;
   absl::AnyInvocable<void(absl::Status) &&> connected_;
   bool close_begun_ = false;
-  absl::flat_hash_set<std::string> checked_parents_;
-  absl::flat_hash_map<std::pair<std::string, zk::SessionId>, std::pair<Record, base::BootTime>>
-      delays_;  // by parent, and line of sessions: several may take turns
+  session::client::KnownPaths known_paths_;
 
   mutable base::Mutex mutex_;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;           // the reactor takes no more tasks

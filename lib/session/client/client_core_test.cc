@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include <gtest/gtest.h>
 
 #include "lib/zk/loop/loop.h"
@@ -209,41 +208,6 @@ TEST(ClientCoreDrive, EndsWhenItIsCancelledOrAnotherThreadAnswers) {
     const auto got = drive.Await(shot, base::BootTime::InfiniteFuture(), cancel.get_token());
     EXPECT_EQ(got.has_value(), i % 2 == 1);
   }
-}
-
-// As servers that were set back give the numbers of a record once more.
-TEST(ClientCore, BeginsALockDelayAnewForAnotherHolderWhateverItsRecordsNumbers) {
-  const auto reactor = std::make_shared<StepReactor>();
-  const auto core = NewCore(reactor, [] {});
-  const base::BootTime first;
-  const base::BootTime later = first + absl::Seconds(1);
-  EXPECT_EQ(core->DelayBegan("/q", {9, 7, 1, "one"}, first), first);
-  EXPECT_EQ(core->DelayBegan("/q", {9, 7, 1, "one"}, later), first);
-  EXPECT_EQ(core->DelayBegan("/q", {9, 7, 1, "two"}, later), later);
-  End(core, *reactor);
-}
-
-TEST(ClientCore, BeginsALockDelayAnewInAnotherSession) {
-  const auto reactor = std::make_shared<StepReactor>();
-  const auto core = NewCore(reactor, [] {});
-  const base::BootTime first;
-  const base::BootTime later = first + absl::Seconds(1);
-  EXPECT_EQ(core->DelayBegan("/q", {9, 7, 1, "one"}, first), first);
-  EXPECT_EQ(core->DelayBegan("/q", {10, 7, 1, "one"}, later), later);
-  EXPECT_EQ(core->DelayBegan("/q", {9, 7, 1, "one"}, later), first) << "they take turns";
-  End(core, *reactor);
-}
-
-TEST(ClientCore, ForgetsNoLockDelayThatIsAskedForAgain) {
-  const auto reactor = std::make_shared<StepReactor>();
-  const auto core = NewCore(reactor, [] {});
-  const base::BootTime first;
-  for (int i = 0; i < 10'000; ++i) (void)core->DelayBegan(absl::StrCat("/q", i), {}, first);
-  const base::BootTime later = first + absl::Seconds(1);
-  EXPECT_EQ(core->DelayBegan("/q7", {}, later), first);
-  EXPECT_EQ(core->DelayBegan("/another", {}, later), later);  // now there are too many
-  EXPECT_EQ(core->DelayBegan("/q7", {}, later), later);
-  End(core, *reactor);
 }
 
 }  // namespace
