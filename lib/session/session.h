@@ -139,7 +139,6 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
 
  private:
   class HandleListener;  // one for each handle, so that an old handle's events can be ignored
-  friend class HandleListener;
 
   void On(const machine::Event& event);
   void Act(const machine::action::Resolve&);

@@ -50,7 +50,6 @@ class Sessions {
   void Close(absl::AnyInvocable<void(absl::Status) &&> closed);
 
   Session* first() { return members_.front()->session.get(); }
-  const Session* first() const { return members_.front()->session.get(); }
   // One for a contender under `parent` in which so many bytes of paths fit. With kMost in use, a
   // path that is apart shares one with another such path, and any other path has any session that
   // does not end soon. Null if there is none.
