@@ -192,7 +192,6 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
   const std::shared_ptr<zk::Reactor> reactor_;
   zk::HandleFactory* const factory_;
   Options options_;
-  const std::shared_ptr<char> alive_ = std::make_shared<char>();
 
   machine::SessionMachine machine_;
   std::unique_ptr<HandleListener> listener_;
@@ -228,6 +227,9 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
   bool drained_ = false;
   bool ending_ = false;  // EndSession is on its way
   absl::AnyInvocable<void(absl::Status) &&> closed_;
+
+  // The last, and so the first to go: what the handle answers as it goes finds nobody.
+  const std::shared_ptr<char> alive_ = std::make_shared<char>();
 };
 
 template <typename Done>
