@@ -24,9 +24,9 @@ Number* WipedOnFork() {
 
 }  // namespace
 
-// Asked first, since stderr's flags are shared with other processes, and a reader that is gone (also
-// POLLERR or POLLHUP) would end the program by SIGPIPE. A pipe that has room takes a line of up to
-// 4 KiB at once.
+// Asked first, since stderr's flags are shared with other processes, and a reader that is gone
+// (POLLERR or POLLHUP, too) would end the program by SIGPIPE. A pipe that has room takes a line of
+// up to 4 KiB at once.
 bool TellOnStderr(const char* what) {
   pollfd to{STDERR_FILENO, POLLOUT, 0};
   if (poll(&to, 1, 0) != 1 || to.revents != POLLOUT) return false;

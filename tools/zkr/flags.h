@@ -25,8 +25,8 @@ namespace zkrecipes::zkr {
 // Throws the usage error "NAME: MESSAGE".
 [[noreturn]] void RefuseUsage(const std::string& name, const std::string& message);
 
-// How --help shows options: name, type and purpose, and none of CLI11's own notes; and CMD, of which
-// CLI11 does not know, behind those of a command that runs one.
+// How --help shows options: name, type and purpose, and none of CLI11's own notes; and CMD, of
+// which CLI11 does not know, behind those of a command that runs one.
 class PlainHelp : public CLI::Formatter {
  public:
   std::string make_usage(const CLI::App* app, std::string name) const override;
@@ -46,8 +46,8 @@ CLI::Option* AddDuration(CLI::App& app, const std::string& name, absl::Duration&
 CLI::Option* AddSeconds(CLI::App& app, const std::string& name, absl::Duration& value,
                         const std::string& help);
 
-// A decimal number, for ->transform: CLI11 reads 010 as eight, 0x10 as sixteen, and cuts what is too
-// long. Unlike with CLI::Range, --help does not show the range. `wanted`: what another is not.
+// A decimal number, for ->transform: CLI11 reads 010 as eight, 0x10 as sixteen, and cuts what is
+// too long. Unlike with CLI::Range, --help does not show the range. `wanted`: what another is not.
 CLI::Validator Decimal(std::int64_t least = INT64_MIN, std::int64_t most = INT64_MAX,
                        const std::string& wanted = "");
 template <typename Number>  // int, or std::optional<int>

@@ -68,8 +68,8 @@ absl::StatusOr<std::vector<std::string>> ReadCredentials(const std::string& file
   std::vector<std::string> users;
   absl::Status status = ReadAll(file, text);
   if (status.ok()) status = AddUsers(file, text, users);
-  // Nothing that was read is left behind, not of a file that is refused either: a core or swap would
-  // keep it.
+  // Nothing that was read is left behind, not of a file that is refused either: a core or swap
+  // would keep it.
   base::Wipe(text);
   if (status.ok()) return users;
   base::Wipe(users);

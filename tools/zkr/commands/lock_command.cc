@@ -83,8 +83,8 @@ absl::Status Take(const GlobalFlags& global, const LockFlags& flags, const std::
   if (lease.ok()) holding.lease = *std::move(lease);
   const absl::Status& taken = lease.status();
   busy = flags.try_only ? IsBusy(taken) : absl::IsDeadlineExceeded(taken);
-  // Of a wait it does not matter whether there is a connection at its end. Of a try it does: busy is
-  // an answer, this is none.
+  // Of a wait it does not matter whether there is a connection at its end. Of a try it does: busy
+  // is an answer, this is none.
   if (!flags.try_only && absl::IsUnavailable(taken)) {
     return absl::DeadlineExceededError(taken.message());
   }
