@@ -39,9 +39,7 @@ class WatchedGroup : public HistoryReader {
 
  protected:
   // Whether its node is there, or an operator deleted it.
-  bool Counts(int64_t token) const {
-    return present_.contains(token) || deleted_.contains(token);
-  }
+  bool Counts(int64_t token) const { return present_.contains(token) || deleted_.contains(token); }
   // Also why a member of the group ended.
   bool Explains(const Core& core, const absl::Status& status) const;
   void CheckNoMemberIsLeft() const;
