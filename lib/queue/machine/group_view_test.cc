@@ -9,10 +9,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include <gtest/gtest.h>
-
-#include "lib/queue/machine/group_view_fixture.h"
 
 namespace zkrecipes::queue::machine::grouping {
 namespace {
@@ -21,6 +20,9 @@ using zk::Code;
 using zk::WatchEvent;
 using State = GroupView::State;
 
+std::string Member(int number) {
+  return absl::StrFormat("_c_guid%011d-member-%010d", number, number);
+}
 std::string Last(const std::string& path) { return path.substr(path.size() - 1); }
 
 struct ActionText {
