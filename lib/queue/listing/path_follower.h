@@ -95,14 +95,14 @@ class Follower : public PathFollower {
 
  private:
   void Handle(const machine::observing::Event& event) override {
-    std::visit([this](const auto& e) { CarryOut(e); }, event);
+    std::visit([this](const auto& e) { this->CarryOut(e); }, event);
   }
   void TellLast(absl::Status why) override { subscriber_->TellLatest(std::move(why)); }
   template <typename Event>
   void CarryOut(const Event& event) {
     for (const auto& action : machine_.On(event)) {
       // An action may have been the last.
-      if (following()) std::visit([this](const auto& a) { Act(a); }, action);
+      if (following()) std::visit([this](const auto& a) { this->Act(a); }, action);
     }
   }
   using PathFollower::Act;
