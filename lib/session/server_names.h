@@ -43,7 +43,7 @@ class ServerNames {
   const zk::Resolution& known() const { return known_; }
 
  private:
-  void OnAnswer(const zk::ListedServer& answer);
+  void OnAnswers(const std::vector<zk::ListedServer>& answers);
   void Expect();
   void Take();
 

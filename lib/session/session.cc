@@ -80,13 +80,6 @@ zk::Reactor::Task Session::Guarded(zk::Reactor::Task task) {
 
 void Session::PostGuarded(zk::Reactor::Task task) { reactor_->Post(Guarded(std::move(task))); }
 
-void Session::TryAgain() {
-  if (failed_.ok() || closing_) return;
-  failed_ = absl::OkStatus();
-  report_.ForgetRefusals();
-  On(machine::event::TriedAgain{});
-}
-
 // ---- the machine's actions ----------------------------------------------------------------------
 
 void Session::Act(const machine::action::Resolve&) {

@@ -108,10 +108,8 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
   const std::vector<NoConnection>& causes() const { return causes_; }
   SessionReport report() const;  // without what an answer, or the lack of a connection, adds
   const std::shared_ptr<Reach>& reach() const { return options_.reach; }
-  // Not OK: the servers refuse this client for good, and there will be no connection unless it is
-  // tried again.
+  // Not OK: the servers refuse this client for good, and there will be no connection.
   const absl::Status& failed() const { return failed_; }
-  void TryAgain();  // no effect unless it has failed, nor once it closes
 
   // The ensemble's epoch (epoch_record.h) as the session began: read before its first node is
   // created, so that no token goes with an epoch that began after it. It stays, whatever is written
@@ -192,6 +190,7 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
   const std::shared_ptr<zk::Reactor> reactor_;
   zk::HandleFactory* const factory_;
   Options options_;
+  const std::shared_ptr<char> alive_ = std::make_shared<char>();
 
   machine::SessionMachine machine_;
   std::unique_ptr<HandleListener> listener_;
@@ -227,9 +226,6 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
   bool drained_ = false;
   bool ending_ = false;  // EndSession is on its way
   absl::AnyInvocable<void(absl::Status) &&> closed_;
-
-  // The last, and so the first to go: what the handle answers as it goes finds nobody.
-  const std::shared_ptr<char> alive_ = std::make_shared<char>();
 };
 
 template <typename Done>

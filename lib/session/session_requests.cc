@@ -26,12 +26,11 @@ machine::WatcherId Session::Watch(zk::Watch watch, zk::Handle::Done set, Watcher
   const bool exists = watch.kind == zk::WatchKind::kExists;
   zk::Request request = zk::WatchNode{watch.path};
   if (exists) request = zk::WatchExists{watch.path};
-  Send(request, [this, id, watch = std::move(watch), session, exists, set = std::move(set),
-                 alive = std::weak_ptr<char>(alive_)](zk::Reply&& reply) mutable {
+  Send(request, [this, id, watch = std::move(watch), session, exists,
+                 set = std::move(set)](zk::Reply&& reply) mutable {
     const bool armed = reply.code == zk::Code::kOk || (exists && reply.code == zk::Code::kNoNode);
     // A reply for an earlier session is ignored: its watchers were cleared.
-    const bool current = !alive.expired() && session == this->id();
-    if (current && watchers_.OnReply(id, watch, armed)) RemoveServerWatch(watch);
+    if (session == this->id() && watchers_.OnReply(id, watch, armed)) RemoveServerWatch(watch);
     std::move(set)(std::move(reply));
   });
   return id;

@@ -107,21 +107,6 @@ TEST_F(ManySessionsTest, DoNotSuspendTheClientWhenOneIsRefusedForGood) {
   EXPECT_EQ(states_.back(), ClientState::kConnected);
 }
 
-// As one server of the list does that came to a former server's address.
-TEST_F(ManySessionsTest, AreUsedAgainThoughOneWasRefusedForGood) {
-  std::vector<absl::StatusOr<Lease>> leases = AcquireAll(kInTwo);
-  model().set_keeper(true);
-  ASSERT_TRUE(model().Expire(SecondSession(), simulation_.now()));
-  PassTime(absl::Seconds(30));
-  EXPECT_LT(Believed(leases), kInTwo);
-  model().set_keeper(false);
-  leases.clear();
-  simulation_.RunUntilIdle();
-  leases = AcquireAll(kInTwo);
-  EXPECT_EQ(Believed(leases), kInTwo);
-  EXPECT_THAT(LiveSessions(), SizeIs(2));
-}
-
 TEST_F(ManySessionsTest, AreConnectedTogetherOrTheClientIsSuspended) {
   std::vector<absl::StatusOr<Lease>> leases = AcquireAll(kInTwo);
   user_.host->BreakConnections();

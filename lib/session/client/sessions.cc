@@ -60,24 +60,17 @@ Session* Sessions::WithRoom(const std::string& parent, size_t node_bytes, size_t
     // One that has emptied changes sides. Not the first: its end is the client's.
     const bool empty = session.ephemeral_budget().used() == 0 && session.watch_budget().used() == 0;
     if (empty && &session != first()) member->apart = apart;
-    if (member->apart == apart) return Usable(session);
+    if (member->apart == apart) return &session;
     // A path that is apart would take the session from those that count on it.
     if (apart.empty() || !member->apart.empty()) beside = &session;
   }
   if (close_begun_) return first();  // which says so
   // A session with more than its budget could not set its watches again after a reconnection.
-  if (members_.size() == kMost) return beside == nullptr ? nullptr : Usable(*beside);
+  if (members_.size() == kMost) return beside;
   Session* const session = Add(apart);
   session->Start();
   FollowOutage();
   return session;
-}
-
-// One server is enough to refuse a session for good that was never served. The client goes on by
-// its first one, so a further one tries again for its next contender.
-Session* Sessions::Usable(Session& session) {
-  if (&session != first()) session.TryAgain();
-  return &session;
 }
 
 void Sessions::SetApart(const std::string& parent) {

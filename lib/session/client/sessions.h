@@ -78,7 +78,6 @@ class Sessions {
   };
 
   Session* Add(std::string apart);
-  Session* Usable(Session& session);
   void OnChange(Member& member, Change change);
   ClientState StateAfter(const Member& member, Change change) const;
   void OnClosed(absl::Status status);

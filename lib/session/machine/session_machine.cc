@@ -22,10 +22,6 @@ class SessionMachine::Transition {
     if (m_.state_ == State::kNew) Resolve();
   }
 
-  void operator()(const event::TriedAgain&) {
-    if (m_.state_ == State::kFailed) Resolve();
-  }
-
   void operator()(const event::Resolved& e) {
     m_.resolving_ = false;
     if (m_.state_ == State::kResolving) {

@@ -13,8 +13,7 @@
 //                       +--------- Ended: expired ----|--------------------+
 //                                                     |                    |
 //                     kFailed <--- Ended: refused ----+--------------------+
-//                        |         (by every server of the list, if there has been a session)
-//                        +--TriedAgain--> kResolving
+//                                  (by every server of the list, if there has been a session)
 //
 //   any --CloseRequested--> kClosing --EndAnswered: confirmed, or CloseTimeOver--> kClosed
 //
@@ -51,7 +50,6 @@ struct Resolved {        // the servers' names, to addresses
 };
 struct ResolveFailed {};
 struct OpenFailed {};  // no handle could be opened
-struct TriedAgain {};  // though it was refused for good
 struct ServersChanged {
   int servers = 0;  // their number
 };
@@ -82,7 +80,7 @@ using Event =
     std::variant<event::Start, event::Resolved, event::ResolveFailed, event::OpenFailed,
                  event::PauseOver, event::Connected, event::Disconnected, event::HandleEnded,
                  event::CloseRequested, event::Drained, event::ServersChanged, event::EndAnswered,
-                 event::CloseTimeOver, event::Unneeded, event::TriedAgain>;
+                 event::CloseTimeOver, event::Unneeded>;
 
 namespace action {
 struct Resolve {};

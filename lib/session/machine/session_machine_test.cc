@@ -181,14 +181,6 @@ TEST(SessionMachine, StaysGivenUp) {
   EXPECT_EQ(s.On({event::PauseOver{}, event::Start{}}), " | ");
 }
 
-TEST(SessionMachine, BeginsAnewOnlyIfItIsTriedAgain) {
-  EXPECT_EQ(Failed().On({event::TriedAgain{}, event::Resolved{}, event::Connected{8}}),
-            "resolve | open | connected 8");
-  for (SessionScript other : {Fresh(), Connecting(), Connected(), Suspended()}) {
-    EXPECT_EQ(other.On({event::TriedAgain{}}), "");
-  }
-}
-
 TEST(SessionMachine, LosesItsSessionWhenItsCredentialsAreRefusedLater) {
   EXPECT_EQ(Suspended().On({event::HandleEnded{kAuthFailed}}),
             "close handle, expired, failed ZAUTHFAILED");

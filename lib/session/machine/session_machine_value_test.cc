@@ -40,7 +40,6 @@ std::vector<Event> EveryEvent() {
           event::EndAnswered{},
           event::CloseTimeOver{},
           event::Unneeded{},
-          event::TriedAgain{},
           event::ServersChanged{kServers}};
 }
 
