@@ -2,6 +2,7 @@
 //
 // Questions to the ensemble that need no place in a queue.
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <string>
@@ -81,16 +82,18 @@ TEST(Asking, GoesOnWhileTheServerThrottlesIt) {
 }
 
 // The pause before it is asked again is a part of the timeout.
-TEST(Asking, EndsByItsTimeoutThoughItWasAskedAgainInTheMiddle) {
+// How late a question of a second ends that is asked once more in the middle. Simulated time may
+// run on while the machine keeps the thread that asks from running: then it seems later.
+absl::Duration LatenessOfAQuestion() {
   int asked = 0;
   std::atomic<bool> over = false;
   absl::Status status;
-  base::BootTime ended;
+  base::BootTime deadline, ended;
   InMemoryEnsemble ensemble;
   const auto client = *ensemble.Connect();
   internal::ClientCore& core = *internal::ClientAccess::Core(*client);
-  const base::BootTime deadline = core.Now() + absl::Seconds(1);
   std::thread user([&] {
+    deadline = core.Now() + absl::Seconds(1);
     const auto ask = [&asked](session::Session&, auto done) {
       if (++asked == 1) std::move(done)(absl::UnavailableError("not now"));
     };
@@ -102,7 +105,15 @@ TEST(Asking, EndsByItsTimeoutThoughItWasAskedAgainInTheMiddle) {
   user.join();
   EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_EQ(asked, 2);
-  EXPECT_LT(ended - deadline, absl::Milliseconds(30));  // half the shortest pause
+  return ended - deadline;
+}
+
+TEST(Asking, EndsByItsTimeoutThoughItWasAskedAgainInTheMiddle) {
+  absl::Duration least = absl::InfiniteDuration();
+  for (int i = 0; i < 20 && least >= absl::Milliseconds(30); ++i) {
+    least = std::min(least, LatenessOfAQuestion());
+  }
+  EXPECT_LT(least, absl::Milliseconds(30));  // half the shortest pause
 }
 
 }  // namespace

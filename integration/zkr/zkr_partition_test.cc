@@ -3,6 +3,8 @@
 // CMD is dead before another can be granted its lock, although zkr's server, cut off from its
 // ensemble, goes on answering; and a connection that is lost for a moment does not disturb it.
 
+#include <signal.h>
+
 #include <memory>
 #include <string>
 #include <vector>
@@ -110,6 +112,20 @@ TEST_F(ZkrPartitionTest, ACommandThatEndsWhenAskedHasTimeForIt) {
   EXPECT_TRUE(life_.WaitFor("done"));
   Mend(follower_);
   ExpectLost();
+}
+
+TEST_F(ZkrPartitionTest, TheTreeOfAStoppedZkrIsDeadBeforeTheOtherIsGranted) {
+  StartLockOnFollower(kHeedsNoSignal);
+  zkr_->Signal(SIGSTOP);
+  ExpectDeadBeforeTheOtherIsGranted(base::BootNow());
+  zkr_->Signal(SIGCONT);
+  ExpectLost();
+}
+
+TEST_F(ZkrPartitionTest, TheTreeOfAKilledZkrIsDeadBeforeTheOtherIsGranted) {
+  StartLockOnFollower(kHeedsNoSignal);
+  zkr_->Signal(SIGKILL);
+  ExpectDeadBeforeTheOtherIsGranted(base::BootNow());
 }
 
 TEST_F(ZkrPartitionTest, ACommandIsNotDisturbedByTheRestartOfItsServer) {

@@ -116,7 +116,10 @@ void PartitionPlace::Check() {
 void PartitionPlace::OnView(const absl::StatusOr<GroupView>& view) {
   if (!view.ok()) return runner_.Fail(view.status());
   connected_ = view->connected;
-  if (!connected_) return homes_.OnCutOff();  // the last one counts until there is another
+  if (!connected_) {
+    ++listings_;               // what waited for a listing before waits no longer
+    return homes_.OnCutOff();  // the last one counts until there is another
+  }
   present_ = PartitionsCore::PresentIn(*view);
   ForgetHomes();
   Replan();
