@@ -25,8 +25,7 @@
 namespace zkrecipes::queue::listing {
 
 // What Followers of all machines share: it passes on the session's events, and carries out what is
-// asked of the session. Everything on the reactor. Keeps
-// itself alive while it follows.
+// asked of the session. Everything on the reactor. Keeps itself alive while it follows.
 class PathFollower : public session::SessionListener,
                      public std::enable_shared_from_this<PathFollower> {
  public:
