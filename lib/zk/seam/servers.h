@@ -35,8 +35,8 @@ struct ListedServer {
 struct Resolution {
   Resolution() = default;
   // Of servers that are listed by their addresses.
-  Resolution(NumericServers all)
-      : addresses(std::move(all)) {  // NOLINT(google-explicit-constructor)
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  Resolution(NumericServers all) : addresses(std::move(all)) {
     for (const std::string& one : addresses) listed.push_back({one, {one}, ""});
   }
 
