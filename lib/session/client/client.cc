@@ -48,10 +48,13 @@ absl::StatusOr<std::shared_ptr<Client>> internal::ClientAccess::Connect(
     const std::shared_ptr<ClientCore>& core, const WaitOptions& wait) {
   if (absl::Status status = core->CheckMayBlock(); !status.ok()) return status;
   const base::BootTime deadline = core->Now() + wait.timeout;
+  // However soon there is a session.
+  const bool cancelled = wait.cancel.stop_requested();
   auto client = Wrap(core);
   auto connected = std::make_shared<StatusShot>();
   core->Start([connected](absl::Status status) { connected->Set(std::move(status)); });
-  const std::optional<absl::Status> status = core->Await(*connected, deadline, wait.cancel);
+  std::optional<absl::Status> status = core->Await(*connected, deadline, wait.cancel);
+  if (cancelled) status.reset();
   if (status.has_value() && status->ok()) return client;
   const absl::Status error = status.has_value() ? *status : NoSessionInTime(*core, wait);
   core->Close(std::make_shared<StatusShot>());
