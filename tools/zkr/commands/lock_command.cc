@@ -80,20 +80,22 @@ absl::Status Take(const GlobalFlags& global, const LockFlags& flags, const std::
   if (!flags.try_only) teller.emplace(NoticeOfWait(global, holding.client, path));
   // A try is bounded: without a connection it would never end.
   auto lease = Acquire(holding.client, flags, {flags.try_only ? connecting : flags.wait, cancel});
-  if (lease.ok()) holding.lease = *std::move(lease);
-  const absl::Status& taken = lease.status();
-  busy = flags.try_only ? IsBusy(taken) : absl::IsDeadlineExceeded(taken);
-  // Of a wait it does not matter whether there is a connection at its end. Of a try it does: busy
-  // is an answer, this is none.
-  if (!flags.try_only && absl::IsUnavailable(taken)) {
-    return absl::DeadlineExceededError(taken.message());
+  if (lease.ok()) {
+    holding.lease = *std::move(lease);
+    return absl::OkStatus();
   }
-  if (flags.try_only && absl::IsDeadlineExceeded(taken)) {
-    return absl::UnavailableError(taken.message());
+  const absl::Status& why = lease.status();
+  if (!flags.try_only) {
+    busy = absl::IsDeadlineExceeded(why);
+    // Also without a connection: the wait has ended.
+    return absl::IsUnavailable(why) ? absl::DeadlineExceededError(why.message()) : why;
   }
-  if (!flags.try_only || !busy) return taken;
+  busy = IsBusy(why);
+  // Busy is an answer, this is none.
+  if (absl::IsDeadlineExceeded(why)) return absl::UnavailableError(why.message());
+  if (!busy) return why;
   return absl::AbortedError(absl::StrCat(
-      path, flags.permits ? " has no free permit (" : " is locked (", taken.message(), ")"));
+      path, flags.permits ? " has no free permit (" : " is locked (", why.message(), ")"));
 }
 
 // Connects, and takes the lock that `flags` describe. nullopt: `holding` has it. Otherwise how zkr
