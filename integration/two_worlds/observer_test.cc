@@ -63,6 +63,7 @@ TEST_F(ObserversInAWorld, AllHearOfEachLeaderInTurnWithoutAGap) {
 TEST_F(ElectionInAWorld, WhileSomebodyLeadsAnObserverWatchesTheLeaderAlone) {
   auto observing = NewClient();
   const Lease lease = Elected(Election(client_, "a"));
+  CatchUp(observing);
   const Told told(Election(observing));
   ASSERT_TRUE(AwaitTold(told, {"a="}));
   ASSERT_TRUE(AwaitWatches(1));
@@ -81,6 +82,7 @@ TEST_F(ElectionInAWorld, TheEndOfAnObservationLeavesNoWatch) {
   ASSERT_TRUE(AwaitTold(nowhere, {"nobody"}));
   ASSERT_TRUE(AwaitTold(vacant, {"nobody"}));
   const Lease lease = Elected(LeaderElection(client_, path() + "-led", {"a"}));
+  CatchUp(observing);
   Told led(LeaderElection(observing, path() + "-led"));
   ASSERT_TRUE(AwaitTold(led, {"a="}));
   EXPECT_TRUE(AwaitWatches(3));
@@ -91,6 +93,7 @@ TEST_F(ElectionInAWorld, TheEndOfAnObservationLeavesNoWatch) {
 TEST_F(ElectionInAWorld, AnEndWithoutAConnectionLeavesNoWatchEither) {
   auto observing = NewClient();
   const Lease lease = Elected(Election(client_, "a"));
+  CatchUp(observing);
   Told told(Election(observing));
   ASSERT_TRUE(AwaitTold(told, {"a="}));
   const States states(*observing);
@@ -151,6 +154,7 @@ TEST_F(ObserversInAWorld, ThatWereCutOffAreToldWhatIsSoOnceTheyAreBack) {
   for (const auto& [meanwhile, news] : cases) {
     const auto observer = NewClient();
     std::optional<Lease> leading = Elected(Election(client_, "one"));
+    CatchUp(observer);
     const Told told(Election(observer));
     EXPECT_TRUE(AwaitTold(told, {"one="}));
     world().Disconnect(*observer);
@@ -167,6 +171,7 @@ TEST_F(ObserversInAWorld, ThatWereCutOffAreToldWhatIsSoOnceTheyAreBack) {
 TEST_F(ObserversInAWorld, WhoseSessionExpiresAreToldOnlyOfWhatChanged) {
   auto observer = NewClient();
   std::optional<Lease> leading = Elected(Election(client_, "one"));
+  CatchUp(observer);
   const Told told(Election(observer));
   EXPECT_TRUE(AwaitLast(told, "one="));
   const States states(*observer);
