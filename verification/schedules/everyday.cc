@@ -15,9 +15,10 @@ namespace {
 // needs a pause of up to 0.1 until it is back, and for each server that it tries in vain another
 // pause and an attempt: lib/zk/seam/connect_pace.h.
 constexpr double kLongestStall = 0.3;
-constexpr double kRefused = 0.1;
-constexpr double kDropped = 0.1 + 1.0 / 20;
-constexpr double kNotAnswered = 0.1 + 1.0 / 8;
+constexpr double kLongestPause = 0.1;
+constexpr double kRefused = kLongestPause;
+constexpr double kDropped = kLongestPause + 1.0 / 20;
+constexpr double kNotAnswered = kLongestPause + 1.0 / 8;
 // Between two faults; and before and after the grant of a lease that counts: touches of the session
 // are then old enough to prove it, and it gains its reserve.
 constexpr double kCalm = 0.5;
@@ -72,6 +73,7 @@ bool Everyday::MayBegin(const Move& move) const {
   if (move.kind == kAllStandStill || move.kind == kStepDown) return true;
   for (size_t i = 0; i < hosts_.size(); ++i) {
     if (!Reaches(i, ServerOf(move))) return false;
+    if (move.kind == kLinkStalls && !OutlivesLinkStall(i)) return false;
   }
   return !unwell_.has_value();
 }
@@ -79,6 +81,14 @@ bool Everyday::MayBegin(const Move& move) const {
 // A follower whose link to its leader has stalled gives up when it has heard nothing for so long.
 bool Everyday::GivesUp(const Move& move) const {
   return TimeOf(move) >= model().options().tick * model().options().sync_limit;
+}
+
+// Sessions on a follower are not touched from its last ping until it gives up; then they have to
+// come to another server in time.
+bool Everyday::OutlivesLinkStall(size_t process) const {
+  const absl::Duration untouched =
+      model().options().tick / 2 + model().options().tick * model().options().sync_limit;
+  return untouched + session_timeout_ * (kLongestPause + TriesInVain(process)) < session_timeout_;
 }
 
 // Whether the process can go on with a server that is well, `but` not counted.

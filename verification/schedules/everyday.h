@@ -62,6 +62,7 @@ class Everyday {
   static int ServerOf(const Move& move) { return static_cast<int>(move.who); }
   double TriesInVain(size_t process) const;  // in session timeouts, at most
   bool GivesUp(const Move& move) const;
+  bool OutlivesLinkStall(size_t process) const;
   bool Reaches(size_t process, int but) const;
   bool IsKeptBy(size_t process, int server) const;
   bool IsStall(const Move& move) const;
