@@ -33,6 +33,12 @@ class Reach {
     }
   }
 
+  // Given up at some time before, it has no connection since `now`.
+  void Restart(base::BootTime now) {
+    base::MutexLock lock(mutex_);
+    cut_off_since_ = now;
+  }
+
   // Why there is no connection, with what each server did; "" while there is one.
   std::string trouble() const {
     base::MutexLock lock(mutex_);

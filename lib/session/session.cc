@@ -51,19 +51,31 @@ Session::Session(std::shared_ptr<zk::Reactor> reactor, zk::HandleFactory* factor
     : reactor_(std::move(reactor)),
       factory_(factory),
       options_(std::move(options)),
-      machine_(static_cast<int>(options_.servers.servers.size())),
+      machine_(static_cast<int>(options_.servers.servers.size()), options_.served),
       names_(reactor_, this, std::move(resolver)),
       timeout_(options_.handle.session_timeout),
       silence_(reactor_.get(), this),
       heartbeat_(reactor_.get(), this, options_.heartbeat) {}
 
-Session::~Session() = default;
+// One that was not closed has questions that are answered as the handle goes: all parts are there.
+Session::~Session() {
+  if (listener_ != nullptr) listener_->Retire();
+  handle_.reset();
+}
 
 void Session::Start() { On(machine::event::Start{}); }
 
 void Session::Close(absl::AnyInvocable<void(absl::Status) &&> closed) {
   closed_ = std::move(closed);
   On(machine::event::CloseRequested{});
+}
+
+void Session::TryAgain() {
+  if (failed_.ok() || closing_) return;
+  failed_ = absl::OkStatus();
+  report_.ForgetRefusals();
+  options_.reach->Restart(reactor_->Now());
+  On(machine::event::TriedAgain{});
 }
 
 void Session::On(const machine::Event& event) {
@@ -184,7 +196,8 @@ void Session::Act(const machine::action::AnnounceFailed& failed) {
   trouble_ = failed_;
   causes_ = {NoConnection::kRejected};
   Announce(Change::kFailed);
-  ForEach(listeners_, [this](SessionListener* listener) { listener->OnFailed(failed_); });
+  // Of each listener, though an earlier one has it tried again.
+  ForEach(listeners_, [why = failed_](SessionListener* listener) { listener->OnFailed(why); });
 }
 
 void Session::Act(const machine::action::Drain&) {

@@ -53,6 +53,7 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
     std::function<void(Change)> on_change = {};                // may be null
     std::function<void(const SessionReport&)> on_report = {};  // likewise
     EpochOptions epoch = {};
+    bool served = false;  // another session of this client has been
   };
 
   Session(std::shared_ptr<zk::Reactor> reactor, zk::HandleFactory* factory,
@@ -108,8 +109,10 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
   const std::vector<NoConnection>& causes() const { return causes_; }
   SessionReport report() const;  // without what an answer, or the lack of a connection, adds
   const std::shared_ptr<Reach>& reach() const { return options_.reach; }
-  // Not OK: the servers refuse this client for good, and there will be no connection.
+  // Not OK: the servers refuse this client for good, and there will be no connection unless it is
+  // tried again.
   const absl::Status& failed() const { return failed_; }
+  void TryAgain();  // no effect unless it has failed, nor once it closes
 
   // The ensemble's epoch (epoch_record.h) as the session began: read before its first node is
   // created, so that no token goes with an epoch that began after it. It stays, whatever is written

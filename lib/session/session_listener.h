@@ -19,8 +19,9 @@ class SessionListener {
   virtual void OnConnected() {}     // see Session::id()
   virtual void OnDisconnected() {}  // the connection is lost; the session may live
   virtual void OnExpired() {}       // the session has ended, with its nodes and watches
-  virtual void OnFailed(const absl::Status& why) = 0;  // there will be no session any more
-  virtual void OnClosing() = 0;                        // leave, then part
+  // There will be no session any more, unless it is tried again for a listener to come: part.
+  virtual void OnFailed(const absl::Status& why) = 0;
+  virtual void OnClosing() = 0;  // leave, then part
 };
 
 // One that also wants its session to be proven alive at times: a contender, with a node in it.

@@ -107,6 +107,50 @@ TEST_F(ManySessionsTest, DoNotSuspendTheClientWhenOneIsRefusedForGood) {
   EXPECT_EQ(states_.back(), ClientState::kConnected);
 }
 
+TEST_F(ManySessionsTest, AreUsedAgainThoughOneWasRefusedForGood) {
+  std::vector<absl::StatusOr<Lease>> leases = AcquireAll(kInTwo);
+  model().set_keeper(true);
+  ASSERT_TRUE(model().Expire(SecondSession(), simulation_.now()));
+  PassTime(absl::Minutes(1));
+  EXPECT_LT(Believed(leases), kInTwo);
+  leases.clear();
+  simulation_.RunUntilIdle();
+  leases = AcquireAll(kInTwo);  // not yet
+  EXPECT_THAT(LiveSessions(), SizeIs(1));
+  EXPECT_EQ(leases.back().status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(states_.back(), ClientState::kConnected);
+  model().set_keeper(false);
+  leases.clear();
+  simulation_.RunUntilIdle();
+  leases = AcquireAll(kInTwo);
+  EXPECT_EQ(Believed(leases), kInTwo);
+  EXPECT_THAT(LiveSessions(), SizeIs(2));
+}
+
+// As one does that came to a former server's address.
+TEST_F(ManySessionsTest, BeginAtOtherServersIfOneRefusesTheClient) {
+  user_.host->set_only_server(1);
+  model().set_keeper(true);
+  bool all_serve = false;
+  const auto mend = [&] {
+    if (std::exchange(all_serve, true)) return;
+    model().set_keeper(false);
+    user_.host->set_only_server(std::nullopt);
+  };
+  std::vector<absl::StatusOr<Lease>> leases;
+  for (int i = 0; i < kInTwo; ++i) {
+    Lock(user_.client, LongPath(i)).AcquireAsync({}, [&leases](absl::StatusOr<Lease> lease) {
+      leases.push_back(std::move(lease));
+    });
+    simulation_.RunUntilIdle();
+    if (leases.size() <= static_cast<size_t>(i)) mend();
+  }
+  EXPECT_TRUE(all_serve);
+  PassTime(absl::Seconds(10));
+  ASSERT_THAT(leases, SizeIs(kInTwo));
+  EXPECT_EQ(Believed(leases), kInTwo);
+}
+
 TEST_F(ManySessionsTest, AreConnectedTogetherOrTheClientIsSuspended) {
   std::vector<absl::StatusOr<Lease>> leases = AcquireAll(kInTwo);
   user_.host->BreakConnections();

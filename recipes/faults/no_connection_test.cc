@@ -209,6 +209,33 @@ TEST_F(NoConnectionTest, IsNotReportedOfAFurtherSessionThatIsRefusedForGood) {
   leases.clear();
 }
 
+TEST_F(NoConnectionTest, IsReportedOfAFurtherSessionThatIsTriedAgainSinceThen) {
+  BeginConnected({.servers = simulation_.servers() + LongNamespace()});
+  model().set_keeper(true);
+  std::vector<absl::StatusOr<Lease>> leases = AcquireAll(user_.client, 600);
+  ASSERT_FALSE(leases.back().ok()) << "no further session was needed";
+  PassTime(absl::Minutes(10));
+  EXPECT_THAT(Take(), IsEmpty());
+  model().set_keeper(false);
+  for (int server = 0; server < 3; ++server) user_.host->set_drops(server, true);
+  std::optional<Lease> lease;
+  Lock(user_.client, LongPath(600)).AcquireAsync({}, [&lease](absl::StatusOr<Lease> answer) {
+    lease = *std::move(answer);
+  });
+  PassTime(kT - kMoment);
+  EXPECT_THAT(Take(), IsEmpty());
+  PassTime(2 * kMoment);
+  const std::vector<SessionReport> told = Take();
+  ASSERT_THAT(told, SizeIs(1));
+  EXPECT_EQ(told[0].index, 1);
+  EXPECT_EQ(told[0].cut_off, kT);
+  for (int server = 0; server < 3; ++server) user_.host->set_drops(server, false);
+  PassTime(2 * kT);
+  EXPECT_TRUE(lease.has_value());
+  lease.reset();
+  leases.clear();
+}
+
 // Thirty-two sessions that lose their connections at once are one line in a log.
 TEST_F(NoConnectionTest, IsReportedOnceForAllSessionsOfTheClient) {
   BeginConnected({.servers = simulation_.servers() + LongNamespace()});

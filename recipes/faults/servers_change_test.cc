@@ -20,6 +20,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::SizeIs;
 
 constexpr absl::Duration kSoon = absl::Seconds(1);  // the session timeout is 10 s
 
@@ -272,6 +273,24 @@ TEST_F(ServersChangeTest, TheServersAreThoseOfTheEnsemblesConfig) {
   WriteConfig("server.2=memory-0:2888:3888;2181\nversion=100000003");
   PassTime(kSoon);
   EXPECT_EQ(follower->host->ConnectedTo(), 0);
+}
+
+TEST_F(ServersChangeTest, ASessionThatWasRefusedForGoodFollowsTheConfigOnceItIsTriedAgain) {
+  const auto follower = StartAt(simulation_.servers() + LongNamespace(), /*follow_config=*/true);
+  model().set_keeper(true);
+  std::vector<absl::StatusOr<Lease>> leases = AcquireAll(follower->client, 600);
+  ASSERT_FALSE(leases.back().ok()) << "no further session was needed";
+  model().set_keeper(false);
+  leases.clear();
+  simulation_.RunUntilIdle();
+  leases = AcquireAll(follower->client, 600);
+  ASSERT_TRUE(leases.back().ok());
+  for (int server = 0; server < 3; ++server) {
+    WriteConfig(absl::StrCat("server.1=memory-", server, ":2888:3888;2181\nversion=10", server));
+    PassTime(kSoon);
+    EXPECT_THAT(model().connections(), SizeIs(2));
+    for (const ConnectionId id : model().connections()) EXPECT_EQ(model().ServerOf(id), server);
+  }
 }
 
 TEST_F(ServersChangeTest, AConfigThatMayNotBeReadChangesNothingAndIsReadLater) {

@@ -28,7 +28,7 @@ class ConfigFollower : public SessionListener {
     watched_ = false;
     version_.reset();
   }
-  void OnFailed(const absl::Status& /*why*/) override { Stop(); }
+  void OnFailed(const absl::Status& /*why*/) override {}  // the session may be tried again
   void OnClosing() override { Stop(); }
 
  private:

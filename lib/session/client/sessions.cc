@@ -22,7 +22,10 @@ Session* Sessions::Add(std::string apart) {
   Member& member = *members_.back();
   member.apart = std::move(apart);
   Session::Options options = options_.each;
-  if (members_.size() > 1) options.reach = std::make_shared<Reach>(environment_.reactor->Now());
+  if (members_.size() > 1) {
+    options.reach = std::make_shared<Reach>(environment_.reactor->Now());
+    options.served = true;
+  }
   options.on_change = [this, &member](Change change) { OnChange(member, change); };
   if (options.on_report != nullptr) {
     options.on_report = [index = static_cast<int>(members_.size()) - 1,
@@ -51,6 +54,7 @@ Session* Sessions::WithRoom(const std::string& parent, size_t node_bytes, size_t
   const std::string apart = IsApart(parent) ? parent : "";
   // The first with room, so that few sessions are opened, and one that has emptied is used again.
   Session* beside = nullptr;
+  Session* refused = nullptr;
   for (const auto& member : members_) {
     Session& session = *member->session;
     if (session.ends_soon() || !session.ephemeral_budget().Fits(node_bytes) ||
@@ -60,17 +64,30 @@ Session* Sessions::WithRoom(const std::string& parent, size_t node_bytes, size_t
     // One that has emptied changes sides. Not the first: its end is the client's.
     const bool empty = session.ephemeral_budget().used() == 0 && session.watch_budget().used() == 0;
     if (empty && &session != first()) member->apart = apart;
+    if (&session != first() && !session.failed().ok()) {
+      if (member->apart == apart) refused = &session;
+      continue;
+    }
     if (member->apart == apart) return &session;
     // A path that is apart would take the session from those that count on it.
     if (apart.empty() || !member->apart.empty()) beside = &session;
   }
   if (close_begun_) return first();  // which says so
+  if (refused != nullptr) return TryAgain(refused);
   // A session with more than its budget could not set its watches again after a reconnection.
   if (members_.size() == kMost) return beside;
   Session* const session = Add(apart);
   session->Start();
   FollowOutage();
   return session;
+}
+
+// The client goes on by its first session. So a further one that was refused for good is for the
+// contenders that it had then.
+Session* Sessions::TryAgain(Session* refused) {
+  refused->TryAgain();
+  FollowOutage();
+  return refused;
 }
 
 void Sessions::SetApart(const std::string& parent) {

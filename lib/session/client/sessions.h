@@ -78,6 +78,7 @@ class Sessions {
   };
 
   Session* Add(std::string apart);
+  Session* TryAgain(Session* refused);
   void OnChange(Member& member, Change change);
   ClientState StateAfter(const Member& member, Change change) const;
   void OnClosed(absl::Status status);

@@ -22,6 +22,11 @@ class SessionMachine::Transition {
     if (m_.state_ == State::kNew) Resolve();
   }
 
+  // Not at once: the one that asks for it may do so each time that it is refused.
+  void operator()(const event::TriedAgain&) {
+    if (m_.state_ == State::kFailed) Pause();
+  }
+
   void operator()(const event::Resolved& e) {
     m_.resolving_ = false;
     if (m_.state_ == State::kResolving) {

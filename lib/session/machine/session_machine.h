@@ -13,7 +13,8 @@
 //                       +--------- Ended: expired ----|--------------------+
 //                                                     |                    |
 //                     kFailed <--- Ended: refused ----+--------------------+
-//                                  (by every server of the list, if there has been a session)
+//                        |         (by every server of the list, of a client that was served)
+//                        +--TriedAgain--> kPausing
 //
 //   any --CloseRequested--> kClosing --EndAnswered: confirmed, or CloseTimeOver--> kClosed
 //
@@ -50,6 +51,7 @@ struct Resolved {        // the servers' names, to addresses
 };
 struct ResolveFailed {};
 struct OpenFailed {};  // no handle could be opened
+struct TriedAgain {};  // though it was refused for good
 struct ServersChanged {
   int servers = 0;  // their number
 };
@@ -80,7 +82,7 @@ using Event =
     std::variant<event::Start, event::Resolved, event::ResolveFailed, event::OpenFailed,
                  event::PauseOver, event::Connected, event::Disconnected, event::HandleEnded,
                  event::CloseRequested, event::Drained, event::ServersChanged, event::EndAnswered,
-                 event::CloseTimeOver, event::Unneeded>;
+                 event::CloseTimeOver, event::Unneeded, event::TriedAgain>;
 
 namespace action {
 struct Resolve {};
@@ -98,7 +100,7 @@ struct AnnounceDisconnected {};  // connection lost; the session may live
 struct AnnounceExpired {         // the session has ended; a new one follows
   bool confirmed = false;        // the server has said so to EndSession
 };
-struct AnnounceFailed {  // refused for good: there will be no session any more
+struct AnnounceFailed {  // refused for good: there will be no session, unless it is tried again
   zk::Code why = zk::Code::kOk;
 };
 struct Drain {};           // let all listeners leave, then event::Drained
@@ -130,7 +132,8 @@ class SessionMachine {
   };
 
   // `servers`: their number. After a failed round over them the names are resolved again.
-  explicit SessionMachine(int servers) : servers_(servers) {}
+  // `served`: another session of this client has been.
+  explicit SessionMachine(int servers, bool served = false) : servers_(servers), served_(served) {}
 
   // Total: any event may come in any state.
   Actions On(const Event& event);
@@ -155,7 +158,7 @@ class SessionMachine {
   bool drained_ = false;      // closing: to be ended as soon as there is a connection
   zk::SessionId session_ = 0;
   bool given_up_ = false;  // the session before: no server has said that it has ended
-  bool served_ = false;    // there has been a session
+  bool served_;            // there has been a session of this client
 
  public:
   friend bool operator==(const SessionMachine& a, const SessionMachine& b) {

@@ -181,6 +181,24 @@ TEST(SessionMachine, StaysGivenUp) {
   EXPECT_EQ(s.On({event::PauseOver{}, event::Start{}}), " | ");
 }
 
+TEST(SessionMachine, BeginsAnewAfterAPauseIfItIsTriedAgain) {
+  EXPECT_EQ(Failed().On({event::TriedAgain{}, event::TriedAgain{}, event::PauseOver{},
+                         event::Resolved{}, event::Connected{8}}),
+            "pause |  | resolve | open | connected 8");
+  for (SessionScript other : {Fresh(), Connecting(), Connected(), Suspended(), Closing(Failed())}) {
+    EXPECT_EQ(other.On({event::TriedAgain{}}), "");
+  }
+}
+
+TEST(SessionMachine, OfAClientThatWasServedIsRefusedByEveryServerOrNotForGood) {
+  SessionScript s{SessionMachine(kServers, /*served=*/true)};
+  s.On({event::Start{}, event::Resolved{}});
+  EXPECT_EQ(s.On({event::HandleEnded{kAuthFailed}}), "close handle, pause");
+  s.On({event::PauseOver{}, event::Resolved{}});
+  EXPECT_EQ(s.On({event::HandleEnded{.why = kAuthFailed, .by_every = true}}),
+            "close handle, failed ZAUTHFAILED");
+}
+
 TEST(SessionMachine, LosesItsSessionWhenItsCredentialsAreRefusedLater) {
   EXPECT_EQ(Suspended().On({event::HandleEnded{kAuthFailed}}),
             "close handle, expired, failed ZAUTHFAILED");

@@ -40,6 +40,7 @@ std::vector<Event> EveryEvent() {
           event::EndAnswered{},
           event::CloseTimeOver{},
           event::Unneeded{},
+          event::TriedAgain{},
           event::ServersChanged{kServers}};
 }
 
