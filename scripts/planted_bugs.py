@@ -54,7 +54,7 @@ class Bug:
 
 
 def apply(patch, tree, *options):
-    return subprocess.run(["patch", "--batch", "--forward", "--strip=1", f"--directory={tree}", f"--input={patch}",
+    return subprocess.run(["patch", "--batch", "--forward", "--fuzz=0", "--strip=1", f"--directory={tree}", f"--input={patch}",
                            "--reject-file=-", "--no-backup-if-mismatch", *options], capture_output=True, text=True)
 
 
