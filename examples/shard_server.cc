@@ -121,8 +121,9 @@ class Shards {
             // In a task of its own, since Acquire destroys the callback that calls it.
             held_[i].emplace(*std::move(lease),
                              [this, i] { loop_.Execute([this, i] { Acquire(i); }); });
-          } else if (absl::IsAborted(lease.status())) {
-            Acquire(i);  // an operator has deleted its node in the queue
+          } else if (absl::IsAborted(lease.status()) || absl::IsUnavailable(lease.status())) {
+            // An operator has deleted its node in the queue, or its session could not be proven.
+            Acquire(i);
           } else {
             std::cerr << lease.status() << std::endl;  // lock.h: another try would not help
             loop_.Stop(1);

@@ -43,6 +43,11 @@ ExitCode ExitCodeFor(const absl::Status& status) {
   }
 }
 
+absl::Status EndOfWait(const absl::Status& why, absl::Duration limit) {
+  const bool over = absl::IsUnavailable(why) && limit < absl::InfiniteDuration();
+  return over ? absl::DeadlineExceededError(why.message()) : why;
+}
+
 void LogAsJson() {
   supervisor::SetDiagnosticForm([](const std::string& message, const std::string& code) {
     return LogJson(absl::Now(), message, code);

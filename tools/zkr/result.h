@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 
 #include "tools/zkr/supervisor/supervisor.h"
 
@@ -30,6 +31,10 @@ enum ExitCode {
   kNotFound = 127,
   kSignalBase = 128,  // 128 + n: ended by signal n
 };
+
+// Why a wait of at most `limit` for a lock failed: also without a connection because that was over
+// (DeadlineExceeded). One without a limit was given up for want of a proof (lock.h): Unavailable.
+absl::Status EndOfWait(const absl::Status& why, absl::Duration limit);
 
 // The exit status for a failed call of the library: kUsage if another call with the same arguments
 // would fail in the same way, kNotAcquired for a wait that ended, kDenied, kExhausted, or else

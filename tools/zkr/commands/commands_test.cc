@@ -189,5 +189,25 @@ TEST(Rest, IsNotNeededAfterACommandThatRanForAWhile) {
   EXPECT_EQ(rest.After(absl::ZeroDuration()), absl::Seconds(1));
 }
 
+// As RunWhileLeading does: servers that are slow for a while cost a turn, not the candidate.
+TEST(StandsAgain, AfterALostPlaceOrAMissingProofButNotWithoutAFirstConnection) {
+  EXPECT_TRUE(StandsAgain(absl::AbortedError("its node was deleted"), true));
+  EXPECT_TRUE(StandsAgain(absl::UnavailableError("its session was not proven"), true));
+  EXPECT_FALSE(StandsAgain(absl::UnavailableError("no session"), false));
+  for (const auto code : {absl::StatusCode::kPermissionDenied, absl::StatusCode::kUnauthenticated,
+                          absl::StatusCode::kFailedPrecondition, absl::StatusCode::kInvalidArgument,
+                          absl::StatusCode::kResourceExhausted}) {
+    EXPECT_FALSE(StandsAgain(absl::Status(code, ""), true)) << code;
+  }
+}
+
+TEST(EndOfWait, IsNoEndOfAWaitWithoutALimit) {
+  const absl::Status unproven = absl::UnavailableError("first in the queue for 20s, but");
+  EXPECT_EQ(EndOfWait(unproven, absl::InfiniteDuration()), unproven);
+  EXPECT_EQ(ResultOf(EndOfWait(unproven, absl::InfiniteDuration()), 7).status, kUnavailable);
+  EXPECT_EQ(ResultOf(EndOfWait(unproven, absl::Seconds(5)), 7).status, 7);
+  EXPECT_TRUE(absl::IsCancelled(EndOfWait(absl::CancelledError(""), absl::Seconds(5))));
+}
+
 }  // namespace
 }  // namespace zkrecipes::zkr::commands

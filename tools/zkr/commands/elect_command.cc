@@ -85,9 +85,10 @@ class Election {
   std::optional<Ended> OnDefeat(const absl::Status& why) {
     Complain(why);
     // Every other refusal comes again, whatever is tried: a bad path, denied, no ensemble.
-    if (!absl::IsAborted(why) || flags_.once) return Ended{ResultOf(why, kNotAcquired)};
-    rest_ = rests_.After(absl::ZeroDuration());  // its node was deleted: do not come back at once
-    SayIfResting("its node was deleted");
+    const bool again = StandsAgain(why, holding_.client != nullptr) && !flags_.once;
+    if (!again) return Ended{ResultOf(why, kNotAcquired)};
+    rest_ = rests_.After(absl::ZeroDuration());  // it has left the queue: do not come back at once
+    SayIfResting(absl::IsAborted(why) ? "its node was deleted" : "it was not proven");
     return std::nullopt;
   }
 

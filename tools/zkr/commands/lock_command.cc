@@ -87,8 +87,7 @@ absl::Status Take(const GlobalFlags& global, const LockFlags& flags, const std::
   const absl::Status& why = lease.status();
   if (!flags.try_only) {
     busy = absl::IsDeadlineExceeded(why);
-    // Also without a connection: the wait has ended.
-    return absl::IsUnavailable(why) ? absl::DeadlineExceededError(why.message()) : why;
+    return EndOfWait(why, flags.wait);
   }
   busy = IsBusy(why);
   // Busy is an answer, this is none.

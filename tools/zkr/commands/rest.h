@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 
 namespace zkrecipes::zkr::commands {
@@ -25,6 +26,13 @@ class Rest {
  private:
   absl::Duration last_;
 };
+
+// Whether a candidate whose campaign failed stands again: its node was deleted, or it was first in
+// the queue and its session could not be proven (lock.h). `connected`: not before its first
+// connection, without which there is no ensemble.
+inline bool StandsAgain(const absl::Status& why, bool connected) {
+  return connected && (absl::IsAborted(why) || absl::IsUnavailable(why));
+}
 
 }  // namespace zkrecipes::zkr::commands
 
