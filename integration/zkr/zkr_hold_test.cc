@@ -3,6 +3,7 @@
 // `zkr lock` without a command, and what it tells people while nothing happens.
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "absl/strings/match.h"
@@ -79,6 +80,26 @@ TEST_F(ZkrHoldTest, SaysThatItCannotPrintAndHoldsNothing) {
   ASSERT_TRUE(Eventually([&] { return !zkr->Result().is_null(); }));
   EXPECT_EQ(zkr->Result()["status"], 71);
   EXPECT_TRUE(AwaitQueue(0));
+}
+
+// What waiting for signals usually takes is refused just when the lock is granted.
+TEST_F(ZkrHoldTest, HoldsThoughNoDescriptorCanBeHad) {
+  std::optional<Lease> held = Acquired(other());
+  auto zkr = StartHold("(" + UntilGo() + ")");
+  ASSERT_TRUE(AwaitQueue(2));
+  const pid_t pid = testing::DescendantOf(zkr->pid(), "zkr");
+  ASSERT_GT(pid, 0);
+  const rlimit one = {5, 5};  // of which four are open, and it takes two
+  ASSERT_EQ(prlimit(pid, RLIMIT_NOFILE, &one, nullptr), 0);
+  held.reset();
+  ASSERT_TRUE(Eventually([&] { return !zkr->Out().empty(); }));
+  auto busy = StartLock("echo ran", {"-n"});
+  EXPECT_EQ(busy->Wait(), 75);
+  EXPECT_TRUE(zkr->Result().is_null());
+  Go();
+  ASSERT_TRUE(Eventually([&] { return !zkr->Result().is_null(); }));
+  EXPECT_EQ(zkr->Result()["result"], "ran");
+  EXPECT_EQ(zkr->Result()["status"], 0);
 }
 
 TEST_F(ZkrHoldTest, TellsOnceWhomItWaitsForUnlessItIsToldNotTo) {
