@@ -34,7 +34,8 @@ struct PrometheusOptions {
   // Upper bounds of the histograms' buckets, in seconds and ascending.
   std::vector<double> wait_buckets = {.001, .005, .01, .05, .1, .5, 1, 5, 10, 30, 60, 300};
   std::vector<double> hold_buckets = {.001, .01, .1, 1, 10, 60, 600, 3600};
-  // Labels of all series: to tell clients apart that share a registry.
+  // Labels of all series: to tell clients apart that share a registry. They replace none that a
+  // metric has by itself (docs/metrics.md).
   std::map<std::string, std::string> labels = {};
 };
 

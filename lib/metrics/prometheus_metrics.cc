@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <initializer_list>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -64,8 +65,9 @@ constexpr std::array kStates = {
 const Buckets kRoundTrips = {.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5};
 const Buckets kRatios = {0, .01, .02, .05, .1, .15, .2, .3, .5, 1};
 
+// The user's labels do not replace the series' own: without one of these its values would be one.
 prometheus::Labels With(prometheus::Labels labels, const char* name, const std::string& value) {
-  labels.emplace(name, value);
+  labels.insert_or_assign(name, value);
   return labels;
 }
 
@@ -297,7 +299,7 @@ class SessionSeries {
   }
 
  private:
-  // The user's labels do not replace the series' own.
+  // As With.
   prometheus::Labels Labels(prometheus::Labels more) const {
     more.insert(labels_.begin(), labels_.end());
     return more;
@@ -352,7 +354,7 @@ class PrometheusMetrics::Groups {
     auto at = groups_.find(name);
     if (at == groups_.end()) {
       // A label with an unbounded number of values would fill the memory of whoever scrapes it.
-      if (groups_.size() >= static_cast<size_t>(options_.max_groups)) name = "other";
+      if (std::ssize(groups_) >= options_.max_groups) name = "other";
       // "other" may be there already.
       at = groups_.try_emplace(name).first;
       if (at->second == nullptr) {

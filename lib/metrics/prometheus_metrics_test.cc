@@ -123,6 +123,32 @@ TEST_F(PrometheusMetricsTest, AUsersFunctionGroupsPathsAndTheNumberOfGroupsIsBou
   EXPECT_THAT(lines, lost("other", 2));
 }
 
+TEST_F(PrometheusMetricsTest, ANegativeBoundLeavesTheOneGroupOfAllOthers) {
+  PrometheusMetrics metrics(registry_, {.max_groups = -1});
+  for (const char* path : {"/a/x", "/b/x"}) metrics.OnPlaceLost(path);
+  EXPECT_THAT(Lines(), Contains("zkrecipes_places_lost_total{group=\"other\"} 2"));
+}
+
+TEST_F(PrometheusMetricsTest, AUsersLabelsReplaceNoneOfASeriesOwn) {
+  PrometheusMetrics metrics(
+      registry_,
+      {.labels = {{"group", "mine"}, {"outcome", "mine"}, {"state", "mine"}, {"cause", "mine"}}});
+  metrics.OnNotGranted("/locks/a", absl::AlreadyExistsError(""), absl::Seconds(1));
+  metrics.OnNotGranted("/jobs/a", absl::CancelledError(""), absl::Seconds(1));
+  metrics.OnPartitions("/jobs", {.owned = 3, .assigned = 4}, {});
+  metrics.SessionReports()({.trouble = "none answers", .causes = {NoConnection::kSilent}});
+  const auto lines = Lines();
+  const auto has = [](const std::string& name, const std::string& labels, int value) {
+    return Contains(absl::StrCat("zkrecipes_", name, "{", labels, "} ", value));
+  };
+  const std::string outcome = R"(cause="mine",group="/locks",outcome="busy",state="mine")";
+  EXPECT_THAT(lines, has("acquires_total", outcome, 1));
+  const std::string owned = R"(cause="mine",group="/jobs/partitions",outcome="mine",state="owned")";
+  EXPECT_THAT(lines, has("partitions", owned, 3));
+  const std::string silent = R"(cause="silent",group="mine",outcome="mine",state="mine")";
+  EXPECT_THAT(lines, has("no_connection_total", silent, 1));
+}
+
 TEST_F(PrometheusMetricsTest, IsTheGroupsForAnAcquireAndCountsWhatIsPassedOnToItBeside) {
   EventListener* const locks = metrics_->AtOnce("/locks/a");
   EXPECT_EQ(metrics_->AtOnce("/locks/b"), locks);
