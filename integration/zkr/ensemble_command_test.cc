@@ -60,6 +60,14 @@ class EnsembleCommandTest : public ::testing::Test {
   const std::string directory_ = temporary_ / "ensemble";
 };
 
+TEST_F(EnsembleCommandTest, RunsNoCommandAndStartsNothingWhereOneIsGiven) {
+  const Answer given =
+      testing::RunToEnd({kZkr, "ensemble", "start", "--dir", directory_, "--", "true"});
+  EXPECT_EQ(given.status, 64);
+  EXPECT_THAT(given.err, HasSubstr("ensemble runs no command"));
+  EXPECT_FALSE(std::filesystem::exists(directory_));
+}
+
 TEST_F(EnsembleCommandTest, StartsShowsAndStopsAndLeavesNothing) {
   const Answer start = Run({"start", "--servers", "3"});
   ASSERT_EQ(start.status, 0) << start.err;

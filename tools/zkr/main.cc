@@ -160,10 +160,14 @@ class CommandLine {
     CLI::App* command = app_.add_subcommand(name, what);
     command->footer(footer);
     command->callback([this, name, run] {
-      if (cmd_) RefuseUsage("CMD", name + " runs no command, but there is a --");
+      RefuseCommand(name);
       exit_code_ = run();
     });
     return command;
+  }
+
+  void RefuseCommand(const std::string& name) const {
+    if (cmd_) RefuseUsage("CMD", name + " runs no command, but there is a --");
   }
 
   void AddLs() {
@@ -247,7 +251,10 @@ class CommandLine {
       CLI::App* command = ensemble->add_subcommand(name, help);
       command->add_option("--dir", ensemble_.directory, "The directory for its files")
           ->capture_default_str();
-      command->callback([this, run] { exit_code_ = run(global_, ensemble_); });
+      command->callback([this, run] {
+        RefuseCommand("ensemble");
+        exit_code_ = run(global_, ensemble_);
+      });
       return command;
     };
     CLI::App* start =
