@@ -100,6 +100,8 @@ TEST_F(ZkrHoldTest, HoldsThoughNoDescriptorCanBeHad) {
   ASSERT_TRUE(Eventually([&] { return !zkr->Result().is_null(); }));
   EXPECT_EQ(zkr->Result()["result"], "ran");
   EXPECT_EQ(zkr->Result()["status"], 0);
+  EXPECT_THAT(Queue(), IsEmpty()) << "it waits for the release, too";
+  EXPECT_THAT(zkr->Err(), ::testing::Not(HasSubstr("cannot watch")));
 }
 
 TEST_F(ZkrHoldTest, TellsOnceWhomItWaitsForUnlessItIsToldNotTo) {

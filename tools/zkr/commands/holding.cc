@@ -49,6 +49,14 @@ supervisor::Hold HoldOf(const Lease& lease, const std::optional<Health>& health)
 
 absl::Duration TimeUntil(BootTime time) { return std::max(time - BootNow(), absl::ZeroDuration()); }
 
+// As WaitInterruptibly, of a wait that has a limit: it goes on where signals cannot be watched for.
+// A machine that is short of threads or descriptors must not leave a node in the others' way.
+Waited WaitInAnyCase(const std::function<absl::Status(const std::stop_token&)>& wait) {
+  supervisor::Interruption interruption;
+  absl::Status status = wait(interruption.token());
+  return {std::move(status), interruption.End()};
+}
+
 Ended HoldAndRun(const CommandFlags& flags, const std::string& held, bool again,
                  const std::function<Ended(supervisor::Supervisor&)>& hold) {
   auto supervisor =
@@ -124,7 +132,7 @@ int Release(Holding& holding, absl::Duration at_most, bool was_lost) {
   if (!holding.lease) return 0;
   // What a signal has cut short once is not waited for again.
   if (holding.in_a_hurry) at_most = std::min(at_most, kAMoment);
-  const auto [released, signal] = WaitInterruptibly([&](const std::stop_token& cancel) {
+  const auto [released, signal] = WaitInAnyCase([&](const std::stop_token& cancel) {
     return std::move(*holding.lease).Release({at_most, cancel});
   });
   // Whether or not the deletion was confirmed: the node goes with the session at the latest.
@@ -142,7 +150,7 @@ int LetGo(Holding& holding, absl::Duration at_most, bool was_lost) {
   if (!holding.client) return signal;
   // A signal that cut the release short hurries this, too.
   const absl::Duration left = std::min(TimeUntil(until), holding.in_a_hurry ? kAMoment : at_most);
-  const Waited closed = WaitInterruptibly([&](const std::stop_token& cancel) {
+  const Waited closed = WaitInAnyCase([&](const std::stop_token& cancel) {
     return holding.client->Close({left, cancel});
   });
   if (signal == 0) signal = closed.signal;
