@@ -176,7 +176,6 @@ class GroupSeries : public EventListener {
         suspects_(families.suspects.Add(labels_)),
         held_(families.held.Add(labels_)),
         position_(families.position.Add(labels_)),
-        headroom_(families.headroom.Add(labels_)),
         local_acquires_(families.local_acquires.Add(labels_)),
         grants_(families.acquires.Add(With(labels_, "outcome", "granted"))),
         // All series exist from the beginning: a rate would not see a counter's step from nothing
@@ -195,7 +194,9 @@ class GroupSeries : public EventListener {
     held_.Increment();
     position_.Set(0);
     // Of the path that was granted last: the lowest would need a number for each path.
-    headroom_.Set(static_cast<double>(kSequenceEnd - SequenceOf(lease.node)));
+    // The series begins with the first grant: before that, 0 would be the worst news there is.
+    std::call_once(has_headroom_, [this] { headroom_ = &families_.headroom.Add(labels_); });
+    headroom_->Set(static_cast<double>(kSequenceEnd - SequenceOf(lease.node)));
   }
   void OnNotGranted(const std::string&, const absl::Status& why, absl::Duration) override {
     position_.Set(0);
@@ -244,11 +245,12 @@ class GroupSeries : public EventListener {
   Counter& suspects_;
   Gauge& held_;
   Gauge& position_;
-  Gauge& headroom_;
   Counter& local_acquires_;
   Counter& grants_;
   const CountersBy<absl::StatusCode> outcomes_;
   const CountersBy<LeaseEnd> reasons_;
+  std::once_flag has_headroom_;
+  Gauge* headroom_ = nullptr;  // not changed after that
   std::once_flag has_partitions_;
   std::vector<std::pair<int PartitionsReport::*, Gauge*>> partitions_;  // not changed after that
 };

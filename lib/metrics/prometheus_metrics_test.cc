@@ -83,6 +83,14 @@ TEST_F(SequenceHeadroomTest, EndsWhereContendersAreRefused) {
   }
 }
 
+// A replica that waits for its turn would look as if its path had used up all numbers.
+TEST_F(PrometheusMetricsTest, SaysNothingOfTheHeadroomBeforeTheFirstGrant) {
+  metrics_->OnQueued("/locks/a", 1, "x");
+  EXPECT_THAT(Lines(), Not(Contains(HasSubstr("zkrecipes_sequence_headroom{"))));
+  metrics_->OnGranted(Of("/locks/a"), 1, absl::Milliseconds(20));
+  EXPECT_THAT(Lines(), Contains("zkrecipes_sequence_headroom{group=\"/locks\"} 2146435064"));
+}
+
 TEST_F(PrometheusMetricsTest, KnowsHowManyLeasesAreHeldAndWhyTheyWereLost) {
   for (int i = 0; i < 3; ++i) metrics_->OnGranted(Of("/locks/a"), 1, absl::ZeroDuration());
   metrics_->OnSuspect(Of("/locks/a"));
