@@ -28,7 +28,8 @@
 //
 //   invalid_argument            the path or the options (InvalidArgument)
 //   timed_out                   a try: no answer from the ensemble, or no proof that the session
-//                               lives, within a session timeout (DeadlineExceeded, Unavailable)
+//                               lives, within a session timeout (DeadlineExceeded, Unavailable).
+//                               lock(): first in the queue, and no such proof in two (Unavailable)
 //   identifier_removed          another client deleted the node while it was queued (Aborted)
 //   permission_denied           PermissionDenied, Unauthenticated
 //   state_not_recoverable       FailedPrecondition, such as a closed client
