@@ -104,7 +104,10 @@ TEST_F(ZkrTlsTest, NamesAFileThatIsNotThereAndAnOptionThatIsMissing) {
   testing::Program keyless(
       Zkr({"--tls-ca", File("ca"), "--tls-cert", File("certificate"), "ls", "/zkr"}));
   EXPECT_EQ(keyless.Wait(), 64);
-  EXPECT_THAT(keyless.Err(), HasSubstr("tls: certificate_file and key_file go together"));
+  EXPECT_THAT(keyless.Err(), HasSubstr("tls: --tls-cert and --tls-key go together"));
+  testing::Program trustless(Zkr({"--tls-cert", File("certificate"), "ls", "/zkr"}));
+  EXPECT_EQ(trustless.Wait(), 64);
+  EXPECT_THAT(trustless.Err(), HasSubstr("tls: --tls-ca must name the authorities"));
 }
 
 // All packets of the loopback device are captured while a client is at work.

@@ -249,7 +249,9 @@ TEST_F(ZkrRefusalTest, RefusesASessionTimeoutBelowWhichNoLeaseIsProven) {
   ASSERT_TRUE(quick.ok()) << quick.status();
   ExpectRefused({"lock", node_path(), "--servers", (*quick)->servers(), "--session-timeout",
                  "300ms", "--status-fd", "3", "--", "echo", "ran"},
-                64, "usage", {"no lease can be proven with a session timeout of 300ms"});
+                64, "usage",
+                {"no lease can be proven with a session timeout of 300ms",
+                 "ask for a longer --session-timeout"});
 }
 
 TEST_F(ZkrRefusalTest, EveryCommandHasHelpAndVersion) {

@@ -76,7 +76,12 @@ void Complain(const absl::Status& status) {
        {"write Curator's names with NodeMarker::kLatch",
         "use --dialect curator and zkr elect without --as-lock"},
        {"and this contender comes with ", "and --permits is "},
-       {"set beside_blind", "use --beside-blind"}});
+       {"set beside_blind", "use --beside-blind"},
+       {"Ask for a longer timeout, set LeaseOptions::ping_gap if it is known to be less, or use a "
+        "lock delay",
+        "So ask for a longer --session-timeout"},
+       {"tls: ca_file must name", "tls: --tls-ca must name"},
+       {"tls: certificate_file and key_file go", "tls: --tls-cert and --tls-key go"}});
   Say(message, absl::StatusCodeToString(status.code()));
   // The library names ACL and path; how zkr is given other rights is for zkr to say.
   if (ExitCodeFor(status) != kDenied) return;
