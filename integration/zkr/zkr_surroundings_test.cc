@@ -9,6 +9,7 @@
 
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/clock.h"
 #include <gmock/gmock.h>
 
 #include "integration/zkr/zkr_fixture.h"
@@ -78,6 +80,26 @@ TEST_F(ZkrSurroundingsTest, AViewThatNothingReadsEndsInSilence) {
     auto zkr = StartAs(GiveItAClosedPipe, command);
     EXPECT_EQ(zkr->Wait(), 128 + SIGPIPE) << command[0];
     EXPECT_THAT(zkr->Err(), IsEmpty()) << command[0];
+  }
+}
+
+// As a pager that was stopped.
+TEST_F(ZkrSurroundingsTest, ASignalEndsAViewWhoseReaderDoesNotRead) {
+  const auto block_both = [] {
+    testing::BlockStderr();
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+  };
+  std::vector<std::unique_ptr<Program>> views;
+  for (const Words& command : std::vector<Words>{{"observe", node_path()},
+                                                 {"observe", node_path(), "--json"},
+                                                 {"ls", node_path(), "--watch"}}) {
+    views.push_back(StartAs(block_both, command));
+  }
+  absl::SleepFor(absl::Seconds(1));  // by then they are about to print
+  for (const auto& zkr : views) {
+    EXPECT_TRUE(zkr->IsRunning());
+    zkr->Signal(SIGTERM);
+    EXPECT_EQ(zkr->Wait(), 1000 + SIGTERM);
   }
 }
 

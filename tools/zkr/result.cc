@@ -2,10 +2,14 @@
 
 #include "tools/zkr/result.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
@@ -17,6 +21,7 @@
 
 #include "tools/zkr/output.h"
 #include "tools/zkr/supervisor/diagnostic.h"
+#include "tools/zkr/supervisor/interruption.h"
 #include "tools/zkr/supervisor/signals.h"
 
 namespace zkrecipes::zkr {
@@ -88,14 +93,39 @@ void Complain(const absl::Status& status) {
   Complain("name a user who may: --digest-file FILE or ZKR_DIGEST_FILE, one user:password a line");
 }
 
-int Write(const std::string& text) {
+namespace {
+
+// Flushed here, since an error at exit would come after the exit status is chosen.
+int WriteOut(const std::string& text) {
+  return std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0 ? 0 : errno;
+}
+
+// In pieces that a pipe with room for any takes at once.
+int WriteUnless(const std::stop_token& cancel, absl::string_view text) {
+  const supervisor::LossWatch cancelled(cancel);
+  while (!text.empty()) {
+    pollfd fds[] = {{STDOUT_FILENO, POLLOUT, 0}, {cancelled.fd(), POLLIN, 0}};
+    const bool polled = poll(fds, 2, cancelled.MillisecondsTo()) >= 0;
+    if (polled && fds[0].revents == 0) {
+      if (cancelled.lost()) return ECANCELED;
+      continue;
+    }
+    const ssize_t written =
+        write(STDOUT_FILENO, text.data(), std::min<std::size_t>(text.size(), PIPE_BUF));
+    if (written < 0 && errno != EAGAIN && errno != EINTR) return errno;
+    if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
+
+}  // namespace
+
+int Write(const std::string& text, const std::stop_token& cancel) {
   // Not ignored: CMD would inherit that.
   sigset_t before;
   const sigset_t pipe_signal = supervisor::SignalSet({SIGPIPE});
   pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
-  // Flushed here, since an error at exit would come after the exit status is chosen.
-  const bool written = std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
-  const int error = written ? 0 : errno;
+  const int error = cancel.stop_possible() ? WriteUnless(cancel, text) : WriteOut(text);
   // The pending SIGPIPE is taken, or it would end zkr once it is unblocked.
   const timespec at_once{};
   if (error == EPIPE) sigtimedwait(&pipe_signal, nullptr, &at_once);

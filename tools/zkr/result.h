@@ -4,6 +4,7 @@
 #define ZKRECIPES_TOOLS_ZKR_RESULT_H_
 
 #include <cstdint>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -47,8 +48,8 @@ void Complain(const std::string& message);
 void Complain(const absl::Status& status);
 
 // To stdout. 0, or errno if it cannot be written; a pipe that nothing reads is an error like any
-// other (EPIPE).
-int Write(const std::string& text);
+// other (EPIPE). ECANCELED: a stop was requested while a reader that is there did not read.
+int Write(const std::string& text, const std::stop_token& cancel = {});
 // Complains of that; kInternal.
 int CannotPrint(int error);
 // Writes, or complains. False: it cannot be written, which has been told; the exit status is

@@ -113,8 +113,8 @@ class Watcher {
       // The signal came while the servers were asked.
       if (absl::IsCancelled(view.status())) break;
       if (!view.ok()) return Refuse(view.status());
-      const int error = Show(View(global_, *view));
-      if (error == EPIPE) break;
+      const int error = Show(View(global_, *view), cancel);
+      if (error == EPIPE || error == ECANCELED) break;
       if (error != 0) return CannotPrint(error);
     }
     return cancel.stop_requested() ? kDone : kSignalBase + SIGPIPE;
@@ -132,7 +132,7 @@ class Watcher {
     // A long queue takes its time; an outage makes nothing slower that comes after it.
     patience_ = std::max(absl::Seconds(1), 2 * (base::BootNow() - begin));
     if (!silent) return view;
-    TellSilence(since);
+    TellSilence(since, cancel);
     view = Look(client_, path_, {absl::InfiniteDuration(), cancel});
     if (view.ok() && !global_.quiet) Complain("the servers answer again");
     last_.clear();  // so that the view is seen to be new
@@ -142,19 +142,19 @@ class Watcher {
   }
 
   // What is shown may not be true any more.
-  void TellSilence(absl::Time since) {
+  void TellSilence(absl::Time since, const std::stop_token& cancel) {
     if (!global_.quiet) {
       Complain(absl::StrCat("no server answers since ", TimeText(since),
                             ": the queue is unknown from then on"));
     }
-    if (global_.json) Write(QueueJson({path_}));
+    if (global_.json) Write(QueueJson({path_}), cancel);
   }
 
   // A busy queue that looks the same is not printed again.
-  int Show(std::string view) {
+  int Show(std::string view, const std::stop_token& cancel) {
     if (view == last_) return 0;
     last_ = std::move(view);
-    return Write(last_);
+    return Write(last_, cancel);
   }
 
   const GlobalFlags& global_;
@@ -166,10 +166,10 @@ class Watcher {
 
 // ---- observe -----------------------------------------------------------------------------------
 
-// Prints what an election reports. Thread-safe.
+// Prints what an election reports, until `cancel`. Thread-safe.
 class Printer {
  public:
-  explicit Printer(bool json) : json_(json) {}
+  Printer(bool json, std::stop_token cancel) : json_(json), cancel_(std::move(cancel)) {}
 
   void Print(const absl::StatusOr<std::optional<Leader>>& leader) {
     base::MutexLock lock(mutex_);
@@ -203,9 +203,9 @@ class Printer {
   void PrintLine(std::string line) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (line == last_) return;  // only the published value has changed
     last_ = std::move(line);
-    const int error = Write(last_);
+    const int error = Write(last_, cancel_);
     if (error == EPIPE) return End(kSignalBase + SIGPIPE, absl::OkStatus());
-    if (error == 0) return;
+    if (error == 0 || error == ECANCELED) return;
     End(kInternal, absl::UnknownError(absl::StrCat("cannot print: ", std::strerror(error))));
   }
 
@@ -217,6 +217,7 @@ class Printer {
   }
 
   const bool json_;
+  const std::stop_token cancel_;
   base::Mutex mutex_;
   std::string last_ ABSL_GUARDED_BY(mutex_);
   std::stop_source turn_ ABSL_GUARDED_BY(mutex_);
@@ -235,7 +236,7 @@ bool WaitForEnd(const std::stop_token& interrupted, const std::stop_token& turn)
 
 int Observe(const GlobalFlags& flags, const ClientPtr& client, const std::string& path,
             const std::stop_token& cancel) {
-  const auto printer = std::make_shared<Printer>(flags.json);
+  const auto printer = std::make_shared<Printer>(flags.json, cancel);
   const OutageNotice outages(flags, *client, [printer](bool outage) { printer->OnOutage(outage); });
   while (!printer->exit_code()) {
     const std::stop_token turn = printer->Begin();
