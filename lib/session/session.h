@@ -69,6 +69,7 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
 
   // Replaces the servers, and in time those of the current connection: see zk::Handle::SetServers.
   void SetServers(std::vector<zk::ServerAddress> servers);
+  const std::vector<zk::ServerAddress>& servers() const { return options_.servers.servers; }
   // For this session and those that follow: see zk::Handle::SetCredentials.
   void SetCredentials(const base::Secrets& all);
 

@@ -293,6 +293,37 @@ TEST_F(ServersChangeTest, ASessionThatWasRefusedForGoodFollowsTheConfigOnceItIsT
   }
 }
 
+// The servers with which the client began may be gone by then.
+TEST_F(ServersChangeTest, AFurtherSessionBeginsAtTheServersOfTheEnsemblesConfig) {
+  const auto follower = StartAt("memory-0" + LongNamespace(), /*follow_config=*/true);
+  WriteConfig("server.1=memory-1:2888:3888;2181\nversion=1");
+  PassTime(kSoon);
+  EXPECT_EQ(follower->host->ConnectedTo(), 1);
+  follower->host->set_drops(0, true);
+  std::vector<absl::StatusOr<Lease>> leases = AcquireAll(follower->client, 600);
+  ASSERT_FALSE(leases.empty());
+  EXPECT_TRUE(leases.back().ok()) << leases.back().status();
+  EXPECT_THAT(model().connections(), SizeIs(2));
+}
+
+TEST_F(ServersChangeTest, ASessionThatIsTriedAgainBeginsAtTheServersOfTheEnsemblesConfig) {
+  const auto follower = StartAt("memory-0" + LongNamespace(), /*follow_config=*/true);
+  model().set_keeper(true);
+  std::vector<absl::StatusOr<Lease>> leases = AcquireAll(follower->client, 600);
+  ASSERT_FALSE(leases.back().ok()) << "no further session was needed";
+  model().set_keeper(false);
+  WriteConfig("server.1=memory-1:2888:3888;2181\nversion=1");
+  PassTime(kSoon);
+  EXPECT_EQ(follower->host->ConnectedTo(), 1);
+  follower->host->set_drops(0, true);
+  leases.clear();
+  simulation_.RunUntilIdle();
+  leases = AcquireAll(follower->client, 600);
+  ASSERT_FALSE(leases.empty());
+  EXPECT_TRUE(leases.back().ok()) << leases.back().status();
+  EXPECT_THAT(model().connections(), SizeIs(2));
+}
+
 TEST_F(ServersChangeTest, AConfigThatMayNotBeReadChangesNothingAndIsReadLater) {
   WriteConfig("server.1=memory-1:2888:3888;2181\nversion=1");
   ASSERT_TRUE(

@@ -23,6 +23,7 @@ Session* Sessions::Add(std::string apart) {
   member.apart = std::move(apart);
   Session::Options options = options_.each;
   if (members_.size() > 1) {
+    options.servers.servers = first()->servers();  // the newest, perhaps the ensemble's own
     options.reach = std::make_shared<Reach>(environment_.reactor->Now());
     options.served = true;
   }
@@ -83,8 +84,9 @@ Session* Sessions::WithRoom(const std::string& parent, size_t node_bytes, size_t
 }
 
 // The client goes on by its first session. So a further one that was refused for good is for the
-// contenders that it had then.
+// contenders that it had then. Meanwhile it has not heard of a new config of the ensemble's.
 Session* Sessions::TryAgain(Session* refused) {
+  refused->SetServers(first()->servers());
   refused->TryAgain();
   FollowOutage();
   return refused;
@@ -118,9 +120,7 @@ absl::Status Sessions::trouble() const {
   return absl::OkStatus();
 }
 
-// Kept in the options, too: a session that is opened later gets the newest list.
 void Sessions::SetServers(const std::vector<zk::ServerAddress>& servers) {
-  options_.each.servers.servers = servers;
   for (const auto& member : members_) member->session->SetServers(servers);
 }
 
