@@ -51,7 +51,7 @@ Session::Session(std::shared_ptr<zk::Reactor> reactor, zk::HandleFactory* factor
     : reactor_(std::move(reactor)),
       factory_(factory),
       options_(std::move(options)),
-      machine_(static_cast<int>(options_.servers.servers.size()), options_.served),
+      machine_(static_cast<int>(options_.servers.servers.size())),
       names_(reactor_, this, std::move(resolver)),
       timeout_(options_.handle.session_timeout),
       silence_(reactor_.get(), this),
@@ -141,7 +141,8 @@ void Session::OnHandleEnded(zk::Code why) {
   if (lost_data) Trouble(zk::ToStatus(why, "connect", "/"), {NoConnection::kRejected});
   if (served || !refused) report_.ForgetRefusals();
   if (refused) report_.Refused(handle_->server(), why);
-  On(machine::event::HandleEnded{why, served, report_.AllRefuse(names_.known())});
+  const bool goes_on = options_.client_goes_on && options_.client_goes_on();
+  On(machine::event::HandleEnded{why, served, report_.AllRefuse(names_.known()), goes_on});
 }
 
 // In a task of its own, because this may run inside a callback of the handle.

@@ -53,7 +53,7 @@ class Session : private Heartbeat::Owner, private ServerNames::Owner, private Si
     std::function<void(Change)> on_change = {};                // may be null
     std::function<void(const SessionReport&)> on_report = {};  // likewise
     EpochOptions epoch = {};
-    bool served = false;  // another session of this client has been
+    std::function<bool()> client_goes_on = {};  // by another session; may be null
   };
 
   Session(std::shared_ptr<zk::Reactor> reactor, zk::HandleFactory* factory,

@@ -151,6 +151,45 @@ TEST_F(ManySessionsTest, BeginAtOtherServersIfOneRefusesTheClient) {
   EXPECT_EQ(Believed(leases), kInTwo);
 }
 
+// And another one of the list answers nothing, so that they are never refused by each.
+TEST_F(ManySessionsTest, EndTogetherIfOneServerRefusesAClientThatNoneHasServed) {
+  model().set_keeper(true);
+  LockUser other;
+  other.host = simulation_.AddHost();
+  other.host->set_network(Host::Network::kDown);
+  other.host->set_drops(2, true);
+  const auto core =
+      simulation_.NewClient(other.host, {.servers = simulation_.servers() + LongNamespace()});
+  other.client = internal::ClientAccess::Wrap(core);
+  core->Start([](const absl::Status&) {});
+  std::vector<absl::StatusCode> answers;
+  for (int i = 0; i < kInTwo; ++i) {
+    Lock(other.client, LongPath(i)).AcquireAsync({}, [&](const absl::StatusOr<Lease>& lease) {
+      answers.push_back(lease.status().code());
+    });
+  }
+  simulation_.RunUntilIdle();
+  EXPECT_THAT(answers, SizeIs(0));
+  other.host->set_network(Host::Network::kUp);
+  PassTime(absl::Minutes(2));
+  EXPECT_EQ(other.client->state(), ClientState::kClosed);
+  EXPECT_THAT(answers, SizeIs(kInTwo));
+  EXPECT_THAT(answers, Each(absl::StatusCode::kFailedPrecondition));
+}
+
+TEST_F(ManySessionsTest, AreNotOpenedOnceTheClientIsRefusedForGood) {
+  const auto core = internal::ClientAccess::Core(*user_.client);
+  core->Post([core](auto*) { core->sessions().SetApart(LongNamespace() + LongPath(0)); });
+  model().set_keeper(true);
+  ASSERT_TRUE(model().Expire(user_.client->session_id(), simulation_.now()));
+  PassTime(absl::Minutes(2));
+  ASSERT_EQ(user_.client->state(), ClientState::kClosed);
+  user_.host->set_network(Host::Network::kDown);
+  const std::vector<absl::StatusOr<Lease>> leases = AcquireAll(1);
+  ASSERT_THAT(leases, SizeIs(1));
+  EXPECT_EQ(leases[0].status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
 TEST_F(ManySessionsTest, AreConnectedTogetherOrTheClientIsSuspended) {
   std::vector<absl::StatusOr<Lease>> leases = AcquireAll(kInTwo);
   user_.host->BreakConnections();

@@ -25,7 +25,7 @@ Session* Sessions::Add(std::string apart) {
   if (members_.size() > 1) {
     options.servers.servers = first()->servers();  // the newest, perhaps the ensemble's own
     options.reach = std::make_shared<Reach>(environment_.reactor->Now());
-    options.served = true;
+    options.client_goes_on = [this] { return first()->failed().ok(); };
   }
   options.on_change = [this, &member](Change change) { OnChange(member, change); };
   if (options.on_report != nullptr) {
@@ -73,7 +73,7 @@ Session* Sessions::WithRoom(const std::string& parent, size_t node_bytes, size_t
     // A path that is apart would take the session from those that count on it.
     if (apart.empty() || !member->apart.empty()) beside = &session;
   }
-  if (close_begun_) return first();  // which says so
+  if (close_begun_ || !first()->failed().ok()) return first();  // which says so
   if (refused != nullptr) return TryAgain(refused);
   // A session with more than its budget could not set its watches again after a reconnection.
   if (members_.size() == kMost) return beside;

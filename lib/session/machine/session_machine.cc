@@ -109,10 +109,10 @@ class SessionMachine::Transition {
       m_.given_up_ = e.why != zk::Code::kSessionExpired;
       LoseSession();
     }
-    // One server may be alone in its ways, so of a client that was served each is asked; the next
-    // handle begins at any of them.
+    // One server may be alone in its ways, so of a client that was served, or goes on by another
+    // session, each is asked; the next handle begins at any of them.
     m_.served_ |= e.served || (had_session && !RefusesForGood(e.why));
-    if (RefusesForGood(e.why) && (e.by_every || !m_.served_)) {
+    if (RefusesForGood(e.why) && (e.by_every || !(m_.served_ || e.goes_on))) {
       if (m_.state_ != State::kClosing) m_.state_ = State::kFailed;
       Do(action::AnnounceFailed{e.why});
       if (m_.drained_) EndSession();

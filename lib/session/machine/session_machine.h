@@ -13,7 +13,7 @@
 //                       +--------- Ended: expired ----|--------------------+
 //                                                     |                    |
 //                     kFailed <--- Ended: refused ----+--------------------+
-//                        |         (by every server of the list, of a client that was served)
+//                        |         (by every server of the list, if the client may go on)
 //                        +--TriedAgain--> kPausing
 //
 //   any --CloseRequested--> kClosing --EndAnswered: confirmed, or CloseTimeOver--> kClosed
@@ -66,6 +66,7 @@ struct HandleEnded {
   zk::Code why = zk::Code::kOk;
   bool served = false;    // a server has answered a request of its session
   bool by_every = false;  // server of the list it is refused by now, for good
+  bool goes_on = false;   // the client does, by another session
 };
 struct CloseRequested {};
 struct Drained {};  // nothing is left to send
@@ -132,8 +133,7 @@ class SessionMachine {
   };
 
   // `servers`: their number. After a failed round over them the names are resolved again.
-  // `served`: another session of this client has been.
-  explicit SessionMachine(int servers, bool served = false) : servers_(servers), served_(served) {}
+  explicit SessionMachine(int servers) : servers_(servers) {}
 
   // Total: any event may come in any state.
   Actions On(const Event& event);
@@ -158,7 +158,7 @@ class SessionMachine {
   bool drained_ = false;      // closing: to be ended as soon as there is a connection
   zk::SessionId session_ = 0;
   bool given_up_ = false;  // the session before: no server has said that it has ended
-  bool served_;            // there has been a session of this client
+  bool served_ = false;    // there has been a session
 
  public:
   friend bool operator==(const SessionMachine& a, const SessionMachine& b) {

@@ -190,13 +190,16 @@ TEST(SessionMachine, BeginsAnewAfterAPauseIfItIsTriedAgain) {
   }
 }
 
-TEST(SessionMachine, OfAClientThatWasServedIsRefusedByEveryServerOrNotForGood) {
-  SessionScript s{SessionMachine(kServers, /*served=*/true)};
-  s.On({event::Start{}, event::Resolved{}});
-  EXPECT_EQ(s.On({event::HandleEnded{kAuthFailed}}), "close handle, pause");
+TEST(SessionMachine, OfAClientThatGoesOnIsRefusedByEveryServerOrNotForGood) {
+  const event::HandleEnded by_one{.why = kAuthFailed, .goes_on = true};
+  SessionScript s = Connecting();
+  EXPECT_EQ(s.On({by_one}), "close handle, pause");
   s.On({event::PauseOver{}, event::Resolved{}});
-  EXPECT_EQ(s.On({event::HandleEnded{.why = kAuthFailed, .by_every = true}}),
-            "close handle, failed ZAUTHFAILED");
+  event::HandleEnded by_every = by_one;
+  by_every.by_every = true;
+  EXPECT_EQ(SessionScript(s).On({by_every}), "close handle, failed ZAUTHFAILED");
+  EXPECT_EQ(s.On({event::HandleEnded{kAuthFailed}}), "close handle, failed ZAUTHFAILED")
+      << "the client does not go on any more";
 }
 
 TEST(SessionMachine, LosesItsSessionWhenItsCredentialsAreRefusedLater) {

@@ -34,6 +34,7 @@ std::vector<Event> EveryEvent() {
           event::HandleEnded{kAuthFailed},
           event::HandleEnded{kAuthFailed, /*served=*/true},
           event::HandleEnded{kAuthFailed, /*served=*/true, /*by_every=*/true},
+          event::HandleEnded{.why = kAuthFailed, .goes_on = true},
           event::CloseRequested{},
           event::Drained{},
           event::EndAnswered{true},
