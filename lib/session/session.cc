@@ -109,7 +109,9 @@ void Session::SetServers(std::vector<zk::ServerAddress> servers) {
   On(machine::event::ServersChanged{static_cast<int>(options_.servers.servers.size())});
 }
 
+// What a server has said of other users says nothing of these.
 void Session::SetCredentials(const base::Secrets& all) {
+  if (options_.handle.digest_credentials != all) report_.ForgetRefusals();
   options_.handle.digest_credentials = all;
   if (handle_ != nullptr) handle_->SetCredentials(all);
 }

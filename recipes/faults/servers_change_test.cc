@@ -95,6 +95,25 @@ TEST_F(ServersChangeTest, OneServerThatRefusesAgainAndAgainEndsNoClientThatWasSe
   EXPECT_EQ(user->code(), absl::StatusCode::kFailedPrecondition) << "each has refused it";
 }
 
+TEST_F(ServersChangeTest, EachServerIsAskedAnewOnceTheUsersHaveChanged) {
+  const auto user = StartWith({.digest_credentials = {"me:old"}});
+  model().set_keeper(true);  // refuses each client: which users it has makes no difference
+  Expire(*user);
+  const auto refused_by = [&](int server) {
+    user->host->set_only_server(server);
+    PassTime(absl::Minutes(1));
+  };
+  refused_by(0);
+  refused_by(1);
+  ASSERT_EQ(user->client->SetDigestCredentials({"me:new"}), absl::OkStatus());
+  refused_by(2);
+  EXPECT_NE(user->client->state(), ClientState::kClosed) << "two have refused another user";
+  refused_by(0);
+  ASSERT_EQ(user->client->SetDigestCredentials({"me:new"}), absl::OkStatus()) << "no change";
+  refused_by(1);
+  EXPECT_EQ(user->client->state(), ClientState::kClosed) << "each has refused this one";
+}
+
 TEST_F(ServersChangeTest, AServerThatStaysInTheListKeepsItsConnection) {
   const auto user = StartAt("memory-0");
   std::vector<ClientState> states;
