@@ -57,10 +57,13 @@ ListedServer LookUp(const ServerAddress& server, bool only_numeric) {
     std::string numeric = ToNumeric(*a->ai_addr, a->ai_addrlen);
     if (!numeric.empty()) listed.addresses.push_back(std::move(numeric));
   }
-  // getaddrinfo does not say that the process has no descriptors left.
+  // getaddrinfo does not say that the process has no descriptors left, but that there is no such
+  // name.
   const int shortage = error == 0 ? 0 : base::SocketShortage();
-  if (shortage != 0)
+  if (shortage != 0) {
     listed.error = std::string(base::Shortage("resolve a name", shortage).message());
+    listed.exists = true;
+  }
   return listed;
 }
 

@@ -2,6 +2,7 @@
 
 #include "lib/zk/loop/resolver.h"
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +24,7 @@ namespace {
 using ::testing::AnyOf;
 using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
@@ -69,6 +71,19 @@ TEST(SystemResolver, SaysWhyANameHasNoAddress) {
   const Listed listed = Resolve({{"no..such..host", 2181}});
   EXPECT_THAT(listed[0].addresses, IsEmpty());
   EXPECT_NE(listed[0].error, "");
+}
+
+// A server is left once no name of the new list may still be resolved.
+TEST(SystemResolver, DoesNotTakeANameThatItHadNoDescriptorToLookUpForOneThatDoesNotExist) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{0, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const Listed listed = Resolve({{"no..such..host", 2181}});
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_THAT(listed[0].addresses, IsEmpty());
+  EXPECT_THAT(listed[0].error, HasSubstr("RLIMIT_NOFILE"));
+  EXPECT_TRUE(listed[0].exists);
 }
 
 TEST(SystemResolver, AnswersEachOfManyQuestionsForOneNameAndForMany) {
