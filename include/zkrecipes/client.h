@@ -241,7 +241,8 @@ class Client {
   // Adds a user, "user:password", to ClientOptions::digest_credentials, for this session and those
   // that follow. Does not block. Later requests have the user's rights as well; requests under way
   // and refused calls are not tried again. The call does not report whether the server accepts the
-  // credential: a server that refuses it closes the client, as in Create.
+  // credential: servers that refuse it close the client, as in Create; once one has served it, only
+  // if each server of the list refuses it.
   //   InvalidArgument     names the rule, and never the credential
   //   FailedPrecondition  the client is closed, or belongs to the parent process
   absl::Status AddDigestCredential(const std::string& user_password);

@@ -34,7 +34,9 @@ class Sessions {
     std::shared_ptr<zk::loop::Resolver> resolver;
   };
   struct Options {
-    Session::Options each;  // `reach` is the first session's, and `on_change` is filled in here
+    // `servers` and `reach` are the first session's; `on_change` and `client_goes_on` are filled in
+    // here.
+    Session::Options each;
     bool follow_config = false;
     // After every change; `state`: of all together, unless it is as before. kConnected: all are.
     // The others: as the last one that changed. A further session counts from its first connection
