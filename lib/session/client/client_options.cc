@@ -119,6 +119,11 @@ absl::Status CheckEpoch(const EpochOptions& epoch) {
   return absl::InvalidArgumentError("epoch writers: there are none of a record that is not read");
 }
 
+// The C client ends a text at a NUL, and servers replace what is not UTF-8: another would be named.
+bool NamesOne(const std::string& text) {
+  return zk::IsUtf8(text) && text.find('\0') == std::string::npos;
+}
+
 }  // namespace
 
 // A node that its own creator may not delete, or list, would block the path until its session ends.
@@ -127,6 +132,11 @@ absl::Status CheckAcl(const std::vector<Acl>& acls, bool has_users) {
   int32_t granted = 0;
   for (const Acl& acl : acls) {
     granted |= acl.permissions;
+    if (!NamesOne(acl.scheme) || !NamesOne(acl.id)) {
+      return absl::InvalidArgumentError(absl::StrCat("acl entry \"", absl::CHexEscape(acl.scheme),
+                                                     ":", absl::CHexEscape(acl.id),
+                                                     "\": must be UTF-8 without a NUL"));
+    }
     if (acl.scheme == "auth" && !has_users) {
       return absl::InvalidArgumentError("acl: scheme \"auth\" needs digest credentials");
     }

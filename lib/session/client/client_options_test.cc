@@ -89,6 +89,15 @@ TEST(ClientOptions, TakeAnAclThatLetsSomebodyQueue) {
   }
 }
 
+TEST(ClientOptions, TakeAnAclOnlyIfItNamesTheSameOneOnTheServer) {
+  const std::string other("CN=me\0,OU=guests", 16);
+  EXPECT_EQ(RefusalOfAcl({Acl{31, "x509", other}}),
+            "acl entry \"x509:CN=me\\x00,OU=guests\": must be UTF-8 without a NUL");
+  EXPECT_THAT(RefusalOfAcl({Acl{31, std::string("world\0ly", 8), "anyone"}}), HasSubstr("NUL"));
+  EXPECT_THAT(RefusalOfAcl({Acl{31, "x509", "CN=\xff"}}), HasSubstr("\"x509:CN=\\xff\""));
+  EXPECT_EQ(RefusalOfAcl({Acl{31, "x509", "CN=J\xc3\xbcrgen"}}), "");
+}
+
 TEST(ClientOptions, TakeACreatorsAclOnlyWithCredentials) {
   EXPECT_THAT(RefusalOfAcl(CreatorOnlyAcl()), HasSubstr("needs digest credentials"));
   ClientOptions options = Good();
