@@ -356,6 +356,21 @@ TEST_F(ServersChangeTest, AConfigThatMayNotBeReadChangesNothingAndIsReadLater) {
   EXPECT_EQ(follower->host->ConnectedTo(), 1);
 }
 
+TEST_F(ServersChangeTest, AConfigForWhichAServerHadNoTimeIsAskedForAgain) {
+  Simulation busy({.traits = {.throttled_of = 1}});  // each request is refused
+  LockUser follower;
+  memory::Start(busy, follower, {.servers = "memory-0", .follow_config = true});
+  const auto pass_time = [&busy](absl::Duration d) { busy.RunUntil(busy.now() + d); };
+  pass_time(absl::Seconds(5));
+  busy.ensemble().RefuseNothing();
+  pass_time(absl::Seconds(5));
+  (void)busy.ensemble().OperatorCreates("/zookeeper", {}, busy.now());
+  ASSERT_TRUE(busy.ensemble().OperatorCreates(
+      "/zookeeper/config", {.data = "server.1=memory-1:2888:3888;2181\nversion=1"}, busy.now()));
+  pass_time(kSoon);
+  EXPECT_EQ(follower.host->ConnectedTo(), 1);
+}
+
 TEST_F(ServersChangeTest, AFollowerClosesWithNothingLeft) {
   WriteConfig("server.1=memory-1:2888:3888;2181\nversion=1");
   const auto follower = StartAt("memory-0", /*follow_config=*/true);

@@ -7,6 +7,11 @@
 #include "lib/zk/seam/server_list.h"
 
 namespace zkrecipes::session::client {
+namespace {
+
+constexpr int kAskAgainFraction = 10;  // of a session timeout, after what was throttled
+
+}  // namespace
 
 void ConfigFollower::Stop() {
   if (session_ != nullptr) std::exchange(session_, nullptr)->Part(this);
@@ -27,8 +32,10 @@ void ConfigFollower::Watch() {
   session_->Watch(
       {zk::kEnsembleConfigPath, zk::WatchKind::kExists},
       [this, guarded](const zk::Reply& reply) {
+        if (!guarded()) return;
         const bool armed = reply.code == zk::Code::kOk || reply.code == zk::Code::kNoNode;
-        if (guarded() && !armed) watched_ = false;
+        if (!armed) watched_ = false;
+        if (reply.code == zk::Code::kThrottled) AskAgain();
       },
       [this, guarded](const std::string&, zk::WatchEvent) {
         if (!guarded()) return;
@@ -42,7 +49,19 @@ void ConfigFollower::Read() {
                  [this, alive = std::weak_ptr<char>(alive_)](const zk::Reply& reply) {
                    if (alive.expired() || session_ == nullptr) return;
                    if (reply.code == zk::Code::kOk) Take(reply.data);
+                   if (reply.code == zk::Code::kThrottled) AskAgain();
                  });
+}
+
+// The connection may stay for as long as the list that it is to follow.
+void ConfigFollower::AskAgain() {
+  if (std::exchange(asks_again_, true)) return;
+  reactor_->CallAt(reactor_->Now() + session_->timeout() / kAskAgainFraction,
+                   [this, alive = std::weak_ptr<char>(alive_)] {
+                     if (alive.expired()) return;
+                     asks_again_ = false;
+                     if (session_ != nullptr && session_->connected()) OnConnected();
+                   });
 }
 
 void ConfigFollower::Take(const std::string& text) {

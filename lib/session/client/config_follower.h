@@ -9,6 +9,7 @@
 #include <string>
 
 #include "lib/session/session.h"
+#include "lib/zk/seam/reactor.h"
 
 namespace zkrecipes::session::client {
 
@@ -18,7 +19,8 @@ namespace zkrecipes::session::client {
 // server may lag. On the reactor; Stop before the session goes.
 class ConfigFollower : public SessionListener {
  public:
-  explicit ConfigFollower(Session* session) : session_(session) {}
+  // `reactor` outlives it.
+  ConfigFollower(zk::Reactor* reactor, Session* session) : reactor_(reactor), session_(session) {}
   void Start() { session_->Join(this); }
   void Stop();  // idempotent
 
@@ -35,9 +37,12 @@ class ConfigFollower : public SessionListener {
   void Watch();
   void Read();
   void Take(const std::string& text);
+  void AskAgain();
 
+  zk::Reactor* const reactor_;
   Session* session_;  // null: stopped
   bool watched_ = false;
+  bool asks_again_ = false;
   std::optional<uint64_t> version_;
   const std::shared_ptr<char> alive_ = std::make_shared<char>();
 };

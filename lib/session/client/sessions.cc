@@ -38,7 +38,8 @@ Session* Sessions::Add(std::string apart) {
   member.session = std::make_unique<Session>(environment_.reactor, environment_.factory,
                                              environment_.resolver, std::move(options));
   if (options_.follow_config) {
-    member.follower = std::make_unique<ConfigFollower>(member.session.get());
+    member.follower =
+        std::make_unique<ConfigFollower>(environment_.reactor.get(), member.session.get());
     member.follower->Start();
   }
   return member.session.get();
