@@ -84,7 +84,8 @@ struct WriteOp {
 absl::Status GuardedWrite(const Lease& lease, std::vector<WriteOp> ops,
                           const WaitOptions& wait = {});
 // Does not block. `done` runs once, on the client's executor; inline for a moved-from Lease and in
-// a forked child. The lease may be moved or destroyed meanwhile.
+// a forked child. ResourceExhausted, inline as well: there is no thread to run it, and nothing was
+// written. The lease may be moved or destroyed meanwhile.
 void GuardedWriteAsync(const Lease& lease, std::vector<WriteOp> ops, WaitOptions wait,
                        absl::AnyInvocable<void(absl::Status) &&> done);
 // For co_await: see awaitable.h. (Construct `ops` before: g++ 12 allows no braces inside a

@@ -114,7 +114,8 @@ class [[nodiscard]] Lease {
   //   FailedPrecondition   the lease is moved from; a forked child; Verify: the client's I/O thread
   absl::Status Verify(const WaitOptions& wait = {}) const;
   // Does not block. `done` runs once, on the client's executor; inline for a moved-from Lease and
-  // in a forked child. The Lease may be moved or destroyed meanwhile.
+  // in a forked child. ResourceExhausted, inline as well: there is no thread to run it. The Lease
+  // may be moved or destroyed meanwhile.
   void VerifyAsync(WaitOptions wait, absl::AnyInvocable<void(absl::Status) &&> done) const;
   // For co_await: see awaitable.h.
   StatusAwaitable CoVerify(Duration timeout = absl::InfiniteDuration(),
@@ -135,7 +136,7 @@ class [[nodiscard]] Lease {
   //                     client's I/O thread: released, and not waited for
   absl::Status Release(const WaitOptions& wait = {}) &&;
   // Does not block: releases at once, and only the wait for the confirmation is asynchronous.
-  // `done` runs as in VerifyAsync.
+  // `done` runs as in VerifyAsync. ResourceExhausted: released, and not waited for.
   void ReleaseAsync(WaitOptions wait, absl::AnyInvocable<void(absl::Status) &&> done) &&;
   // For co_await, which begins the release: see awaitable.h.
   StatusAwaitable CoRelease(Duration timeout = absl::InfiniteDuration(),

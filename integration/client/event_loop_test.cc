@@ -255,6 +255,24 @@ TEST_F(ShortageTest, WithoutAThreadForTheNoticeOfItsEndNoLeaseIsGranted) {
   child.Wait();
 }
 
+TEST_F(ShortageTest, ALeaseIsReleasedThoughNoThreadCanSayThatItIs) {
+  RunInForkedChild([&] {
+    auto client = Client::Connect({.servers = servers()}, {kSoon});
+    ASSERT_TRUE(client.ok()) << client.status();
+    const Lock lock(*client, node_path());
+    auto lease = lock.Acquire({kSoon});
+    ASSERT_TRUE(lease.ok()) << lease.status();
+    AllowNoMoreThreads();
+    StatusCode answered = StatusCode::kOk;
+    std::move(*lease).ReleaseAsync(
+        {}, [&answered](const absl::Status& released) { answered = released.code(); });
+    EXPECT_EQ(answered, StatusCode::kResourceExhausted);
+    EXPECT_EQ(lease->state(), Lease::State::kReleased);
+    const absl::Status next = lock.Acquire({kSoon}).status();
+    EXPECT_EQ(next, absl::OkStatus()) << "not behind the node of before";
+  });
+}
+
 TEST_F(ShortageTest, AHolderIsNotifiedThoughNoThreadCanBeStartedAnyMore) {
   RunInForkedChild([&] {
     auto client = Client::Connect({.servers = servers()}, {kSoon});

@@ -324,14 +324,14 @@ std::vector<Method> Methods() {
       {"Lease::Release", release, Returns([](S s) { return std::move(*s.lease).Release(s.wait); }),
        TakeLock},
 
-      {"Lease::VerifyAsync", verify,
+      {"Lease::VerifyAsync", With(verify, {kResourceExhausted}),
        CallsBack([](S s, auto done) { s.lease->VerifyAsync(s.wait, std::move(done)); }), TakeLock},
-      {"Lease::ReleaseAsync", release,
+      {"Lease::ReleaseAsync", With(release, {kResourceExhausted}),
        CallsBack([](S s, auto done) { std::move(*s.lease).ReleaseAsync(s.wait, std::move(done)); }),
        TakeLock},
-      {"Lease::CoVerify", verify,
+      {"Lease::CoVerify", With(verify, {kResourceExhausted}),
        Awaits([](S s) { return s.lease->CoVerify(s.wait.timeout, s.wait.cancel); }), TakeLock},
-      {"Lease::CoRelease", release,
+      {"Lease::CoRelease", With(release, {kResourceExhausted}),
        Awaits([](S s) { return std::move(*s.lease).CoRelease(s.wait.timeout, s.wait.cancel); }),
        TakeLock},
 

@@ -162,13 +162,20 @@ absl::Status NotAnswered(const std::optional<std::string>& cut_off, const std::s
 // What is left until `deadline`, for the next of several calls that share the user's timeout.
 WaitOptions Rest(const internal::ClientCore& core, base::BootTime deadline, std::stop_token cancel);
 
+// The call cannot be waited for: does what is done all the same. Returns its error, or `why`.
+template <typename T>
+absl::Status Unwaited(Start<T>& start, absl::Status why) {
+  if (start.unwaited == nullptr) return why;
+  const absl::Status done = std::move(start.unwaited)();
+  return done.ok() ? why : done;
+}
+
 template <typename T>
 absl::Status Refusal(Start<T>& start, const WaitOptions& wait, bool blocks) {
   if (start.core == nullptr) return start.refusal;
-  const absl::Status may = MayBegin(*start.core, wait, blocks);
-  if (may.ok() || start.unwaited == nullptr || !start.core->InHomeProcess()) return may;
-  const absl::Status done = std::move(start.unwaited)();
-  return done.ok() ? may : done;
+  absl::Status may = MayBegin(*start.core, wait, blocks);
+  if (may.ok() || !start.core->InHomeProcess()) return may;
+  return Unwaited(start, std::move(may));
 }
 
 // Returns the answer. The calling thread runs the client's loop meanwhile, if it can and `drives`.
@@ -213,7 +220,7 @@ template <typename T>
 void Async(Start<T> start, const WaitOptions& wait, std::type_identity_t<Done<T>> done) {
   if (start.core != nullptr && start.core->InHomeProcess()) {
     absl::Status ready = start.core->PrepareThread(internal::ClientCore::ThreadFor::kAnswers);
-    if (!ready.ok()) return std::move(done)(std::move(ready));
+    if (!ready.ok()) return std::move(done)(Unwaited(start, std::move(ready)));
     done = [executor = start.core->executor(), done = std::move(done)](T answer) mutable {
       executor->Execute([done = std::move(done), answer = std::move(answer)]() mutable noexcept {
         std::move(done)(std::move(answer));
