@@ -9,6 +9,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -168,6 +169,25 @@ TEST_F(ForkedChildTest, HasNoPermitAndGetsNone) {
                         }),
             0);
   EXPECT_TRUE(permit.believed());
+}
+
+// Also one that was told to stop before it began: it has no acquire that would be refused.
+TEST_F(ForkedChildTest, RunsNoWork) {
+  const Lock lock(client_, "/work");
+  std::stop_source stopped;
+  stopped.request_stop();
+  const auto run = [&lock](const std::stop_token& stop) {
+    return lock.RunWhileHolding(stop, [](const Lease&, std::stop_token) { _exit(1); });
+  };
+  const auto busy = [&](const Over& over) {
+    while (!over) (void)run(stopped.get_token());
+  };
+  EXPECT_EQ(Wrong(busy,
+                  [&] {
+                    return run(stopped.get_token()).ok() &&
+                           run({}).code() == StatusCode::kFailedPrecondition;
+                  }),
+            0);
 }
 
 TEST_F(ForkedChildTest, FindsNoLeaseInAnAdapter) {

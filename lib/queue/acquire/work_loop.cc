@@ -72,11 +72,13 @@ absl::Status RunWork(std::shared_ptr<internal::ClientCore> core, BlockingAcquire
     const absl::Duration pause = pauses.After(core->Now() - began, core->reactor()->Random());
     if (!core->Pause(pause, base::BootTime::InfiniteFuture(), stop)) break;
   }
+  // First: a forked child that is stopped already must lock nothing.
+  if (!absl::IsDeadlineExceeded(last)) return absl::OkStatus();
   // Its deletion went on in the background. With a connection, and so long after, it is gone by
   // that, or with its session.
   const base::BootTime now = core->Now();
   const bool gone = now - released > 2 * core->session_timeout() && !core->reach()->CutOff(now);
-  return absl::IsDeadlineExceeded(last) && !gone ? last : absl::OkStatus();
+  return gone ? absl::OkStatus() : last;
 }
 
 }  // namespace zkrecipes::queue::acquire
