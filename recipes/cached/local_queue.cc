@@ -167,7 +167,7 @@ LocalQueue::Waiting LocalQueue::NewWaiting(const WaitOptions& wait, queue::call:
 }
 
 absl::Status LocalQueue::GiveUp(uint64_t waiter, absl::Duration timeout, bool cancelled) {
-  std::shared_ptr<Pending> join;
+  std::shared_ptr<queue::acquire::Acquisition> join;
   std::stop_source withdraw(std::nostopstate);
   std::string why;
   bool local, tries;
@@ -177,21 +177,17 @@ absl::Status LocalQueue::GiveUp(uint64_t waiter, absl::Duration timeout, bool ca
     local = machine_.has_node();
     tries = machine_.trying() == waiter;
     waiting_.erase(waiter);
-    if (machine_.GiveUp(waiter)) {
-      join = join_.lock();
-      withdraw = withdraw_;
-    }
+    join = join_.lock();
+    if (machine_.GiveUp(waiter)) withdraw = withdraw_;
   }
   if (withdraw.stop_possible()) Withdraw(std::move(withdraw), cancelled ? nullptr : join.get());
   const std::string what = absl::StrCat("acquire ", path(), ": ");
   if (cancelled) return absl::CancelledError(absl::StrCat(what, "cancelled", why));
   // A try's join knows whether the lock is busy, or delayed.
-  if (tries && join != nullptr) {
-    const absl::Status refusal = static_cast<queue::acquire::Acquisition&>(*join).refusal();
-    if (IsBusy(refusal)) return refusal;
-  }
+  if (tries && join != nullptr && IsBusy(join->refusal())) return join->refusal();
   // A thread of this process needs no connection to hand the lock over.
-  const auto cut_off = local ? std::nullopt : core().reach()->CutOff(core().Now());
+  std::optional<std::string> cut_off;
+  if (!local) cut_off = join != nullptr ? join->CutOff() : core().reach()->CutOff(core().Now());
   return absl::Status(
       cut_off ? absl::StatusCode::kUnavailable : absl::StatusCode::kDeadlineExceeded,
       absl::StrCat(what, "not granted within ", absl::FormatDuration(timeout),
@@ -208,8 +204,7 @@ std::string LocalQueue::InFront(uint64_t waiter) const {
           : absl::StrCat(", and ", place - all.begin(), " of its callers wait in front");
   if (machine_.has_node()) return absl::StrCat(": this process holds it", others);
   const auto join = join_.lock();
-  const size_t in_front =
-      join == nullptr ? 0 : static_cast<queue::acquire::Acquisition&>(*join).in_front();
+  const size_t in_front = join == nullptr ? 0 : join->in_front();
   if (in_front == 0) return others.empty() ? "" : absl::StrCat(": this process queues", others);
   return absl::StrCat(": this process queues behind ", in_front,
                       in_front == 1 ? " other contender" : " other contenders", others);

@@ -118,7 +118,7 @@ class LocalQueue : public std::enable_shared_from_this<LocalQueue> {
   absl::flat_hash_map<uint64_t, Waiting> waiting_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<Tenure> tenure_ ABSL_GUARDED_BY(mutex_);               // while there is a node
   std::stop_source withdraw_ ABSL_GUARDED_BY(mutex_){std::nostopstate};  // of the latest join
-  std::weak_ptr<queue::call::Pending> join_ ABSL_GUARDED_BY(mutex_);
+  std::weak_ptr<queue::acquire::Acquisition> join_ ABSL_GUARDED_BY(mutex_);
   std::optional<int32_t> sequence_ ABSL_GUARDED_BY(mutex_);  // of the latest node
   bool checks_quiet_ ABSL_GUARDED_BY(mutex_) = false;        // a check is to come
 };

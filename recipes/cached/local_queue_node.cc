@@ -32,7 +32,9 @@ void LocalQueue::Join(bool try_only, const std::stop_token& withdraw) {
                                    self->OnAnswer(std::move(lease));
                                  });
   base::MutexLock lock(mutex_);
-  if (withdraw_.get_token() == withdraw) join_ = join;
+  if (withdraw_.get_token() == withdraw) {
+    join_ = std::static_pointer_cast<queue::acquire::Acquisition>(join);
+  }
 }
 
 // Others may have come since. `late`: the join, if it is for that it is withdrawn.

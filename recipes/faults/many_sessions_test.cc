@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <stop_token>
 #include <string>
@@ -17,6 +18,7 @@
 #include "lib/base/executor_fixture.h"
 #include "lib/session/client/client_core.h"
 #include "recipes/lock_fixture.h"
+#include "zkrecipes/cached_lock.h"
 #include "zkrecipes/guarded_write.h"
 #include "zkrecipes/leader_election.h"
 #include "zkrecipes/read_write_lock.h"
@@ -30,8 +32,12 @@ using ::testing::HasSubstr;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
+constexpr int kInTwo = 600;  // contenders that hold: more than one session has room for
+
 class ManySessionsTest : public LockInMemoryTest {
  protected:
+  using Answer = std::shared_ptr<std::optional<absl::StatusOr<Lease>>>;
+
   void SetUp() override {
     memory::Start(simulation_, user_, {.servers = simulation_.servers() + LongNamespace()});
     subscription_ = user_.client->OnStateChange([this](ClientState s) { states_.push_back(s); });
@@ -46,6 +52,26 @@ class ManySessionsTest : public LockInMemoryTest {
     std::set<zk::SessionId> sessions;
     for (const ConnectionId id : model().connections()) sessions.insert(model().SessionOf(id));
     return sessions;
+  }
+  Answer AcquireOne(int number, absl::Duration timeout) {
+    auto answer = std::make_shared<std::optional<absl::StatusOr<Lease>>>();
+    Lock(user_.client, LongPath(number))
+        .AcquireAsync({timeout},
+                      [answer](absl::StatusOr<Lease> lease) { answer->emplace(std::move(lease)); });
+    simulation_.RunUntilIdle();
+    return answer;
+  }
+  // All that fit into the first session, and one for which there is only a session that is tried in
+  // vain, at the server `second`.
+  std::vector<Answer> FillTheFirst(int second) {
+    user_.host->set_only_server(second);
+    user_.host->set_drops(second, true);
+    std::vector<Answer> held;
+    while (held.size() < kInTwo && (held.empty() || held.back()->has_value())) {
+      held.push_back(AcquireOne(static_cast<int>(held.size()), absl::Seconds(5)));
+    }
+    EXPECT_LT(held.size(), kInTwo);
+    return held;
   }
   zk::SessionId SecondSession() {
     std::set<zk::SessionId> sessions = LiveSessions();
@@ -63,8 +89,6 @@ class ManySessionsTest : public LockInMemoryTest {
   std::vector<ClientState> states_;
   Subscription subscription_;
 };
-
-constexpr int kInTwo = 600;  // contenders that hold: more than one session has room for
 
 TEST_F(ManySessionsTest, HoldWhatOneHasNoRoomFor) {
   std::vector<absl::StatusOr<Lease>> leases = AcquireAll(kInTwo);
@@ -243,25 +267,8 @@ TEST_F(ManySessionsTest, KeepAnUpgradeInTheSessionOfItsReader) {
 }
 
 TEST_F(ManySessionsTest, EachSaysByItselfWhetherItHasAConnection) {
-  const int first = *user_.host->ConnectedTo();
-  const int second = (first + 1) % 3;
-  user_.host->set_only_server(second);
-  user_.host->set_drops(second, true);
-  const auto acquire = [&](int number, absl::Duration timeout) {
-    auto answer = std::make_shared<std::optional<absl::StatusOr<Lease>>>();
-    Lock(user_.client, LongPath(number))
-        .AcquireAsync({timeout},
-                      [answer](absl::StatusOr<Lease> lease) { answer->emplace(std::move(lease)); });
-    simulation_.RunUntilIdle();
-    return answer;
-  };
-  // All that fit into the first session, and one for which there is only a session that is tried in
-  // vain.
-  std::vector<std::shared_ptr<std::optional<absl::StatusOr<Lease>>>> held;
-  while (held.size() < kInTwo && (held.empty() || held.back()->has_value())) {
-    held.push_back(acquire(static_cast<int>(held.size()), absl::Seconds(5)));
-  }
-  ASSERT_LT(held.size(), kInTwo);
+  const int second = (*user_.host->ConnectedTo() + 1) % 3;
+  const std::vector<Answer> held = FillTheFirst(second);
   PassTime(absl::Seconds(5));
   ASSERT_TRUE(held.back()->has_value());
   const absl::Status in_vain = (*held.back())->status();
@@ -270,7 +277,7 @@ TEST_F(ManySessionsTest, EachSaysByItselfWhetherItHasAConnection) {
 
   // It is connected, and then not any more, which is nothing to a waiter in the first.
   user_.host->set_drops(second, false);
-  const auto last = acquire(kInTwo, absl::Minutes(1));
+  const auto last = AcquireOne(kInTwo, absl::Minutes(1));
   PassTime(absl::Seconds(10));
   ASSERT_TRUE(last->has_value() && (*last)->ok());
   user_.host->set_drops(second, true);
@@ -278,10 +285,27 @@ TEST_F(ManySessionsTest, EachSaysByItselfWhetherItHasAConnection) {
   EXPECT_EQ(states_.back(), ClientState::kSuspended);
   for (int i = 1; i < 4; ++i) held[i]->reset();  // there is room again in the first
   simulation_.RunUntilIdle();
-  const auto waiter = acquire(0, absl::Seconds(2));
+  const auto waiter = AcquireOne(0, absl::Seconds(2));
   PassTime(absl::Seconds(2));
   ASSERT_TRUE(waiter->has_value());
   EXPECT_EQ((*waiter)->status().code(), absl::StatusCode::kDeadlineExceeded) << (*waiter)->status();
+}
+
+TEST_F(ManySessionsTest, TheCallersOfACachedLockAreToldOfItsOwn) {
+  const std::vector<Answer> held = FillTheFirst((*user_.host->ConnectedTo() + 1) % 3);
+  const CachedLock lock(user_.client, LongPath(kInTwo));
+  std::vector<absl::Status> told;
+  for (const int seconds : {2, 5}) {
+    lock.AcquireAsync({absl::Seconds(seconds)}, [&told](const absl::StatusOr<CachedLease>& lease) {
+      told.push_back(lease.status());
+    });
+  }
+  PassTime(absl::Seconds(6));
+  ASSERT_THAT(told, SizeIs(2));
+  for (const absl::Status& in_vain : told) {
+    EXPECT_EQ(in_vain.code(), absl::StatusCode::kUnavailable) << in_vain;
+    EXPECT_THAT(std::string(in_vain.message()), HasSubstr("no connection to the ensemble for "));
+  }
 }
 
 TEST_F(ManySessionsTest, AreThirtyTwoAtMost) {

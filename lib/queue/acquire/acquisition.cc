@@ -207,6 +207,11 @@ void Acquisition::set_reach(std::shared_ptr<const session::Reach> reach) {
   reach_ = std::move(reach);
 }
 
+std::optional<std::string> Acquisition::CutOff() const {
+  base::MutexLock lock(mutex_);
+  return reach_->CutOff(core()->Now());
+}
+
 void Acquisition::Know(listing::Rivals rivals) {
   base::MutexLock lock(mutex_);
   rivals_ = std::make_unique<listing::Rivals>(std::move(rivals));

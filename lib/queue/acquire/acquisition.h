@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -42,7 +43,10 @@ class Acquisition : public call::Call<Answer>, public internal::LeaseFollower {
 
   // The refusal, if any; OK while pending and after a grant.
   absl::Status refusal() const;
-  // Inputs of the message. `reach`: of the session in which it queues; until then the client's.
+  // Why the session in which it queues, until then the client's first, has no connection; nullopt:
+  // it has one.
+  std::optional<std::string> CutOff() const;
+  // Inputs of the message. `reach`: of the session in which it queues.
   void set_reach(std::shared_ptr<const session::Reach> reach);
   // `in_front`: at most so many, when it listed them.
   void set_in_front(size_t count) { in_front_.store(count, std::memory_order_relaxed); }
