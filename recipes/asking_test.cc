@@ -47,6 +47,16 @@ TEST(Candidates, HaveTheIdsThatTheLeaderHas) {
   }
 }
 
+TEST(Asking, GoesOnAfterEveryAnswerThatSaysNothing) {
+  using zk::Code;
+  for (const Code code : {Code::kThrottled, Code::kSessionExpired, Code::kConnectionLoss}) {
+    const absl::Status status = queue::call::AskedStatus(code, "delete", "/q");
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+  }
+  EXPECT_EQ(queue::call::AskedStatus(Code::kNoAuth, "delete", "/q").code(),
+            absl::StatusCode::kPermissionDenied);
+}
+
 TEST(Asking, GoesOnWhileTheServerThrottlesIt) {
   constexpr char kPath[] = "/q";
   memory::Driver driver({.traits = {.throttled_of = 7}}, 1, /*own_thread=*/true);

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "lib/queue/machine/observer.h"
+
 namespace zkrecipes::queue::call {
 
 std::shared_ptr<const Barrier> SendBarrier(session::Session& session) {
@@ -15,7 +17,8 @@ std::shared_ptr<const Barrier> SendBarrier(session::Session& session) {
 
 absl::Status AskedStatus(zk::Code code, absl::string_view operation, absl::string_view path) {
   const absl::Status status = zk::ToStatus(code, operation, path);
-  return code == zk::Code::kThrottled ? absl::UnavailableError(status.message()) : status;
+  const bool again = machine::observing::GoesAwayByItself(code);
+  return again ? absl::UnavailableError(status.message()) : status;
 }
 
 void ReadBehindBarrier(session::Session& session, const std::string& node,
