@@ -57,11 +57,8 @@ void PartitionLocks::OnReturned(const std::shared_ptr<PartitionState>& state) {
 void PartitionLocks::Leave() { CarryOut(member_.Leave()); }
 void PartitionLocks::Stop() { CarryOut(member_.Stop()); }
 
-// With a connection, and so long after, what was not confirmed is gone, or its session is.
 absl::Status PartitionLocks::unconfirmed() const {
-  const ClientCore& core = runner_.core();
-  const base::BootTime now = core.Now();
-  const bool gone = now - released_ > 2 * core.session_timeout() && !core.reach()->CutOff(now);
+  const bool gone = queue::acquire::IsGoneByNow(runner_.core(), released_);
   return gone ? absl::OkStatus() : unconfirmed_;
 }
 

@@ -51,6 +51,11 @@ bool MayTryAgain(const absl::Status& status) {
          absl::IsDeadlineExceeded(status) || absl::IsCancelled(status);
 }
 
+bool IsGoneByNow(const internal::ClientCore& core, base::BootTime released) {
+  const base::BootTime now = core.Now();
+  return now - released > 2 * core.session_timeout() && !core.reach()->CutOff(now);
+}
+
 absl::Status RunWork(std::shared_ptr<internal::ClientCore> core, BlockingAcquire acquire,
                      const std::stop_token& stop, LeaseWork work, RunOptions options) {
   if (work == nullptr) return absl::InvalidArgumentError("run: there is no work");
@@ -74,11 +79,7 @@ absl::Status RunWork(std::shared_ptr<internal::ClientCore> core, BlockingAcquire
   }
   // First: a forked child that is stopped already must lock nothing.
   if (!absl::IsDeadlineExceeded(last)) return absl::OkStatus();
-  // Its deletion went on in the background. With a connection, and so long after, it is gone by
-  // that, or with its session.
-  const base::BootTime now = core->Now();
-  const bool gone = now - released > 2 * core->session_timeout() && !core->reach()->CutOff(now);
-  return gone ? absl::OkStatus() : last;
+  return IsGoneByNow(*core, released) ? absl::OkStatus() : last;
 }
 
 }  // namespace zkrecipes::queue::acquire

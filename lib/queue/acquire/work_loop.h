@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+#include "lib/base/boot_time.h"
 #include "lib/base/random.h"
 #include "lib/session/client/client_core.h"
 #include "zkrecipes/lease.h"
@@ -52,6 +53,10 @@ class TurnPauses {
   absl::Duration longest_;
   int pauses_ = 0;
 };
+
+// Whether the node of a release that was not confirmed at `released` is gone. Its deletion went on
+// in the background: with a connection, and so long after, it is gone by that, or with its session.
+bool IsGoneByNow(const internal::ClientCore& core, base::BootTime released);
 
 // The loop of zkrecipes/lease_work.h, which has its contract.
 absl::Status RunWork(std::shared_ptr<internal::ClientCore> core, BlockingAcquire acquire,
