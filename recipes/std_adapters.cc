@@ -161,7 +161,7 @@ bool AdapterBase::TryLock(Mode mode) {
   const absl::Status status = adapter_->Acquire(mode == Mode::kShared, /*try_only=*/true,
                                                 {adapter_->client->session_timeout()});
   if (!status.ok() && !IsBusy(status)) Throw(status);
-  // The next Lock of this thread pauses before it queues.
+  // The next Lock, most likely this thread's, pauses before it queues.
   if (!status.ok()) adapter_->refusals.Note(base::BootNow() - begin);
   return status.ok();
 }

@@ -38,8 +38,8 @@ class LeaseHolder {
   virtual void Verify(Waiter waiter) = 0;
 };
 
-// What goes on only as long as a lease does: an upgrade or a downgrade of it, the writes of its
-// node.
+// What has to know at once that a lease has ended: an upgrade or a downgrade of it, the writes of
+// its node, a membership, a CachedLock's tenure.
 class LeaseFollower {
  public:
   virtual ~LeaseFollower() = default;
