@@ -103,6 +103,7 @@ class Guard {
 
   bool ForkRunner(const Message& start, Channel& runner_to_zkr) {
     Pipe lives = ClosingPipe();
+    if (!lives.write_end.valid()) return false;  // it would not notice that its guard is dead
     fcntl(lives.write_end.get(), F_SETFL, O_NONBLOCK);  // nothing may keep the guard
     runner_ = fork();
     if (runner_ == 0) {
