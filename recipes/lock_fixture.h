@@ -86,7 +86,7 @@ class LockInMemoryTest : public ::testing::Test {
   static std::string LongPath(int number) {
     return absl::StrCat("/", std::string(500, 'x'), "/", number);
   }
-  // The answers to one attempt at each of the first `count` long paths, which take a minute at most.
+  // The answers to one attempt at each of the first `count` long paths, within a minute.
   std::vector<absl::StatusOr<Lease>> AcquireAll(const std::shared_ptr<Client>& client, int count) {
     std::vector<absl::StatusOr<Lease>> answers;
     for (int i = 0; i < count; ++i) {

@@ -37,8 +37,8 @@ std::shared_ptr<const Barrier> SendBarrier(session::Session& session);
 void ReadBehindBarrier(session::Session& session, const std::string& node,
                        absl::AnyInvocable<void(const std::optional<zk::Reply>&) &&> done);
 
-// ToStatus of what the ensemble answers to an Ask; Unavailable if it may answer otherwise when it is
-// asked again: it was too busy, say, or had just ended the session.
+// ToStatus of what the ensemble answers to an Ask; Unavailable if it may answer otherwise when it
+// is asked again: it was too busy, say, or had just ended the session.
 absl::Status AskedStatus(zk::Code code, absl::string_view operation, absl::string_view path);
 
 template <typename T>
