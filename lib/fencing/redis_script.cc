@@ -81,15 +81,19 @@ absl::Status FencedVerdict(int64_t verdict, const std::vector<std::string>& text
 
 absl::Status RedisErrorStatus(const std::string& error) {
   const std::string message = absl::StrCat("Redis: ", error);
-  // Redis 5 and 6 put a place in the script before the error of a call in it, and a '-'.
+  // Whole words: BUSYGROUP and BUSYKEY refuse a command, BUSY does not. Redis 5 and 6 put a place in
+  // the script before the error of a call in it, and a '-'.
   const auto is = [&error](const std::string& kind) {
-    return absl::StartsWith(error, kind) || absl::StrContains(error, ": -" + kind);
+    const std::string words = kind + " ";
+    return absl::StartsWith(error, words) || absl::StrContains(error, ": -" + words);
   };
   for (const char* kind : {"NOPERM", "NOAUTH", "WRONGPASS"}) {
     if (is(kind)) return absl::PermissionDeniedError(message);
   }
-  for (const char* kind : {"LOADING", "READONLY", "MASTERDOWN", "NOREPLICAS", "OOM", "BUSY",
-                           "MISCONF", "TRYAGAIN", "CLUSTERDOWN", "MOVED", "ASK", "UNKILLABLE"}) {
+  // The last one is how a server greets whom it has no room for.
+  for (const char* kind :
+       {"LOADING", "READONLY", "MASTERDOWN", "NOREPLICAS", "OOM", "BUSY", "MISCONF", "TRYAGAIN",
+        "CLUSTERDOWN", "MOVED", "ASK", "UNKILLABLE", "ERR max number of clients"}) {
     if (is(kind)) return absl::UnavailableError(message);
   }
   return absl::InvalidArgumentError(message);

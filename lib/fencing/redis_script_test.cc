@@ -23,5 +23,17 @@ TEST(RedisErrorStatus, TellsWhatMayBeTriedAgain) {
   }
 }
 
+TEST(RedisErrorStatus, KnowsAKindByItsWholeWord) {
+  for (const char* error :
+       {"BUSYGROUP Consumer Group name already exists", "BUSYKEY Target key name already exists.",
+        "@user_script: 40: -BUSYKEY Target key name already exists."}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(RedisErrorStatus(error))) << error;
+  }
+  for (const char* error :
+       {"BUSY Redis is busy running a script.", "ERR max number of clients reached"}) {
+    EXPECT_TRUE(absl::IsUnavailable(RedisErrorStatus(error))) << error;
+  }
+}
+
 }  // namespace
 }  // namespace zkrecipes
