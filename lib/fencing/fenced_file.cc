@@ -12,6 +12,8 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 
@@ -185,9 +187,10 @@ FileOnDisk::FileOnDisk(fencing::OpenFolder open, const std::string& path)
       next_name_(name_ + ".new") {}
 
 absl::StatusOr<std::unique_ptr<Folder>> FileOnDisk::Enter() const {
-  if (!name_.empty()) return open_(folder_);
+  // The system reads a path up to a NUL: NAME.new would be the file itself.
+  if (!name_.empty() && !absl::StrContains(path_, '\0')) return open_(folder_);
   return absl::InvalidArgumentError(
-      absl::StrCat("the path of a fenced file names no file: '", path_, "'"));
+      absl::StrCat("the path of a fenced file names no file: '", absl::CHexEscape(path_), "'"));
 }
 
 absl::StatusOr<FencedBody> FileOnDisk::Parse(DiskFile& file) const {

@@ -63,6 +63,16 @@ TEST_F(FencedFileTest, AFileThatIsGoneIsNotCreatedByAWrite) {
   EXPECT_FALSE(std::filesystem::exists(path_));
 }
 
+TEST_F(FencedFileTest, APathWithANulIsRefusedAndTheFileBeforeItStays) {
+  ASSERT_EQ(FencedFile(path_).Write(PassOf(5), "x"), absl::OkStatus());
+  FencedFile file(path_ + std::string(1, '\0'));
+  EXPECT_TRUE(absl::IsInvalidArgument(file.Write(PassOf(6), "y")));
+  EXPECT_TRUE(absl::IsInvalidArgument(file.Claim(PassOf(6)).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(file.Read().status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(file.Create()));
+  EXPECT_EQ(FencedFile(path_).Read()->data, "x");
+}
+
 TEST_F(FencedFileTest, SaysWhyItCannotBeWritten) {
   EXPECT_TRUE(absl::IsUnavailable(FencedFile(folder_ + "/none/file").Create()));
   EXPECT_TRUE(absl::IsInvalidArgument(FencedFile("").Create()));

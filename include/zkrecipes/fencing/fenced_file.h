@@ -44,8 +44,8 @@ class FileOnDisk;
 //
 // Errors of each call:
 //   DataLoss            the file is not one of this kind, or is damaged; it is not touched
-//   InvalidArgument     the path names no file, or a symbolic link; a file of several names was to
-//                       be written
+//   InvalidArgument     the path names no file or a symbolic link, or has a NUL in it; a file of
+//                       several names was to be written
 //   Unavailable         the disk failed, another process has been writing for ten seconds, or
 //                       somebody has replaced the file meanwhile: the message says which. A write
 //                       may have been made, or not; another try of the same holder does no harm

@@ -26,14 +26,14 @@ namespace [[gnu::visibility("default")]] zkrecipes {
 // Creates the database, without floors. Once, when the system is set up, and not at each start. A
 // crash meanwhile leaves no database, or a whole one.
 //   AlreadyExists       there is such a file, or a journal of an older one; it is not touched
-//   InvalidArgument     the path is empty
+//   InvalidArgument     the path is empty, or has a NUL in it
 //   Unavailable         the file cannot be made: the message says why
 absl::Status CreateFloorDatabase(const std::string& path);
 
 // Opens the database. One process at a time may have it open; a forked child must not use it.
 //   DataLoss            the file is no floor database, is damaged or empty; it is not touched
 //   FailedPrecondition  it is open already, in this process or another
-//   InvalidArgument     the path is empty
+//   InvalidArgument     the path is empty, or has a NUL in it
 //   NotFound            there is no such file: it was never created, or is gone with its floors
 //   Unavailable         the file cannot be read or written: the message says why
 // The store's own calls give Unavailable and DataLoss likewise, and Save gives InvalidArgument for

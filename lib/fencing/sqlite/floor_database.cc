@@ -12,6 +12,7 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 #include "lib/base/unique_fd.h"
@@ -59,9 +60,13 @@ absl::Status Failed(sqlite3* database, const std::string& path) {
   return absl::UnavailableError(message);
 }
 
-// SQLite takes ":memory:", "" and "file:..." for other things than names of files.
+// SQLite takes ":memory:", "" and "file:..." for other things than names of files, and reads a path
+// up to a NUL.
 absl::StatusOr<std::string> FileName(const std::string& path) {
   if (path.empty()) return absl::InvalidArgumentError("the path of a floor database is empty");
+  if (absl::StrContains(path, '\0')) {
+    return absl::InvalidArgumentError("the path of a floor database has a NUL in it");
+  }
   return path[0] == '/' ? path : "./" + path;
 }
 

@@ -152,6 +152,8 @@ TEST_F(FloorDatabaseTest, RefusesAnotherFileADamagedOneAndAnOldersJournal) {
   EXPECT_TRUE(absl::IsDataLoss(OpenFloorDatabase(path_).status()));
   EXPECT_TRUE(absl::IsInvalidArgument(OpenFloorDatabase("").status()));
   EXPECT_TRUE(absl::IsInvalidArgument(CreateFloorDatabase("")));
+  EXPECT_TRUE(absl::IsInvalidArgument(CreateFloorDatabase(path_ + '\0')));
+  EXPECT_TRUE(absl::IsInvalidArgument(OpenFloorDatabase(path_ + '\0').status()));
   EXPECT_TRUE(absl::IsUnavailable(CreateFloorDatabase(folder_ + "/none/floors")));
 }
 
