@@ -157,19 +157,6 @@ TEST_F(FloorDatabaseTest, RefusesAnotherFileADamagedOneAndAnOldersJournal) {
   EXPECT_TRUE(absl::IsUnavailable(CreateFloorDatabase(folder_ + "/none/floors")));
 }
 
-TEST_F(FloorDatabaseTest, IsOneStoresAtATime) {
-  ASSERT_EQ(CreateFloorDatabase(path_), absl::OkStatus());
-  auto store = Open();
-  EXPECT_TRUE(absl::IsFailedPrecondition(OpenFloorDatabase(path_).status()));
-  const pid_t child = fork();
-  if (child == 0) _exit(absl::IsFailedPrecondition(OpenFloorDatabase(path_).status()) ? 0 : 1);
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0) << "in another process";
-  store.reset();
-  EXPECT_NE(Open(), nullptr);
-}
-
 TEST_F(FloorDatabaseTest, AGateRefusesAfterARestartWhatItRefusedBefore) {
   ASSERT_EQ(CreateFloorDatabase(path_), absl::OkStatus());
   for (const bool restarted : {false, true}) {
