@@ -104,6 +104,20 @@ TEST_F(PostgresTest, WhatNamesNothingIsAnInvalidArgument) {
   EXPECT_EQ(GuardTable(a.get(), {"", "ledger"}, "x", "nothing").code(), Code::kInvalidArgument);
 }
 
+TEST_F(PostgresTest, ATextWithANulIsRefusedSinceOnlyWhatIsBeforeItWouldBeSent) {
+  const std::string nul = std::string(1, '\0') + "x";
+  const PostgresRow other_key{{"", "ledger"}, {{"id", "7" + nul}}, {{"note", "x"}}};
+  const PostgresRow half_value{{"", "ledger"}, {{"id", "7"}}, {{"note", "x" + nul}}};
+  const PostgresRow other_table{{"", "ledger" + nul}, {{"id", "7"}}, {{"note", "x"}}};
+  const PostgresRow other_column{{"", "ledger"}, {{"id", "7"}}, {{"note" + nul, "x"}}};
+  for (const PostgresRow& row : {other_key, half_value, other_table, other_column}) {
+    EXPECT_EQ(UpdateFenced(a.get(), row, Pass(5)).code(), Code::kInvalidArgument);
+    EXPECT_EQ(UpsertFenced(a.get(), row, Pass(5)).code(), Code::kInvalidArgument);
+  }
+  EXPECT_EQ(GuardTable(a.get(), {"", "ledger"}, "ledger" + nul).code(), Code::kInvalidArgument);
+  EXPECT_EQ(a.Ask("SELECT note FROM ledger WHERE id = 7"), "") << "nothing was written";
+}
+
 TEST_F(PostgresTest, AKeyOfSeveralRowsIsRefusedSinceHalfOfThemMightBeWritten) {
   ASSERT_EQ(a.Do("INSERT INTO ledger VALUES (8, '')"), absl::OkStatus());
   ASSERT_EQ(a.Write("newer", Pass(6)), absl::OkStatus());

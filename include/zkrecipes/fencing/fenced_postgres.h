@@ -75,9 +75,10 @@ namespace [[gnu::visibility("default")]] zkrecipes {
 //                       or a statement outside a transaction, was done. Try it again with the same
 //                       pass only if doing it twice is harmless (`balance = 12`, not `balance =
 //                       balance - 5`), or with BeginOperation, which finds out
-//   InvalidArgument     the pass has no token, or a turn that is none; a name or key is missing; a
-//                       key names several rows; a call that needs a transaction is outside of one;
-//                       a COPY is not at its end; the server refuses the statement: its message
+//   InvalidArgument     the pass has no token, or a turn that is none; a name or key is missing, or
+//                       a text has a NUL in it; a key names several rows; a call that needs a
+//                       transaction is outside of one; a COPY is not at its end; the server refuses
+//                       the statement: its message
 //   PermissionDenied    to this user
 struct PostgresTable {
   std::string schema = {};  // empty: found by search_path

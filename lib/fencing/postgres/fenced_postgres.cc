@@ -22,13 +22,14 @@ using Values = std::vector<std::optional<std::string>>;
 
 Result Own(PGresult* result) { return Result(result, &PQclear); }
 
-// Text of a statement, its parameters, and whether all names in it could be quoted.
+// Text of a statement, its parameters, and whether all of them can be sent.
 class Statement {
  public:
   explicit Statement(PGconn* connection) : connection_(connection) {}
 
   std::string Name(const std::string& name) {
     if (name.empty()) error_ = "a table or column has no name";
+    ExpectNoNul(name);
     char* const quoted = PQescapeIdentifier(connection_, name.data(), name.size());
     if (quoted == nullptr) {
       error_ = absl::StrCat("the name ", name, ": ", PQerrorMessage(connection_));
@@ -42,12 +43,13 @@ class Statement {
     return absl::StrCat(table.schema.empty() ? "" : Name(table.schema) + ".", Name(table.name));
   }
   std::string Parameter(std::optional<std::string> value) {
+    if (value.has_value()) ExpectNoNul(*value);
     values_.push_back(std::move(value));
     return absl::StrCat("$", values_.size());
   }
 
   absl::StatusOr<Result> Run(const std::string& text) const {
-    // A name that could not be quoted is never sent.
+    // A name that could not be quoted, or a text with a NUL in it, is never sent.
     if (!error_.empty()) return absl::InvalidArgumentError(error_);
     std::vector<const char*> values;
     for (const auto& value : values_) values.push_back(value ? value->c_str() : nullptr);
@@ -62,6 +64,11 @@ class Statement {
   }
 
  private:
+  // libpq would send what is before it, which names another row or resource.
+  void ExpectNoNul(const std::string& text) {
+    if (absl::StrContains(text, '\0')) error_ = "a name or value has a NUL in it";
+  }
+
   PGconn* const connection_;
   Values values_;
   std::string error_;
