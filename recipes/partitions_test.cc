@@ -86,6 +86,20 @@ TEST_F(PartitionsTest, OfADeadMemberAreTakenAndOthersNotInterrupted) {
   ExpectBalanced({&a, &b, &c});
 }
 
+// All wait for it at once, however few acquires may be under way.
+TEST_F(PartitionsTest, OfADeadMemberAreTakenAfterOneLockDelay) {
+  const PartitionsOptions delayed = {.at_once = 1, .acquire = {.lock_delay = absl::Seconds(5)}};
+  MemberUser& a = Start("a", delayed);
+  MemberUser& b = Start("b", delayed);
+  Step(absl::Seconds(5));
+  ExpectBalanced({&a, &b});
+  b.host->set_paused(true);
+  Step(absl::Seconds(20));
+  ExpectBalanced({&a});
+  b.host->set_paused(false);
+  Step(absl::Seconds(1));
+}
+
 TEST_F(PartitionsTest, OfAMemberThatIsCutOffAreKeptUntilItsLeasesEnd) {
   MemberUser& a = Start("a");
   MemberUser& b = Start("b");

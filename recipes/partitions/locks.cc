@@ -125,13 +125,15 @@ void PartitionLocks::Acquire(size_t which) {
   LookAtAcquire(which);
 }
 
-// It has not been answered yet: does it wait for another owner, or for the servers?
+// It has not been answered yet: does it wait for another owner, or out the lock delay after one, or
+// for the servers?
 void PartitionLocks::LookAtAcquire(size_t which) {
   runner_.After(kWaits, [which, turn = slots_[which].turn](PartitionRunner& its) {
     PartitionLocks& late = its.locks();
     const auto call = late.slots_[which].acquire.lock();
     if (late.IsLate(which, turn) || call == nullptr || call->settled()) return;
-    const bool waits = static_cast<const queue::acquire::Acquisition&>(*call).in_front() > 0;
+    const auto& acquisition = static_cast<const queue::acquire::Acquisition&>(*call);
+    const bool waits = acquisition.in_front() > 0 || acquisition.delayed();
     if (!waits) return late.LookAtAcquire(which);
     late.CarryOut(late.member_.OnWaits(which));
   });

@@ -143,6 +143,7 @@ std::shared_ptr<Acquisition> Acquisition::Begin(Queue queue, machine::Candidacy 
                                                 const WaitOptions& wait, call::Done<Answer> done) {
   Complete(*queue, candidacy);
   const auto self = std::make_shared<Acquisition>(std::move(queue), wait, std::move(done));
+  self->try_only_ = candidacy.try_only;
   auto runner = std::make_shared<ContenderRunner>(self, std::move(candidacy));
   self->runner_ = runner;
   self->core()->Post(
@@ -174,7 +175,7 @@ absl::Status Acquisition::WhyGivenUp(bool cancelled) {
   if (busy_) return listing::BusyStatus(path(), *rivals_);
   // Without a connection the ensemble could not grant, whoever is in front: that is said instead.
   const auto cut_off = reach_->CutOff(core()->Now());
-  if (!cut_off && delayed_) return listing::BusyStatus(path(), {});
+  if (!cut_off && try_only_ && delayed()) return listing::BusyStatus(path(), {});
   // One without a limit of its own is given up for another's.
   const bool limited = timeout() < absl::InfiniteDuration();
   const absl::Duration waited =

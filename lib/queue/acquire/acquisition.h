@@ -53,8 +53,9 @@ class Acquisition : public call::Call<Answer>, public internal::LeaseFollower {
   size_t in_front() const { return in_front_.load(std::memory_order_relaxed); }
   void Know(listing::Rivals rivals);
   void KnowBusy(listing::Rivals rivals);
-  // Whether a try that is first in the queue waits for a lock delay: meanwhile it is busy.
+  // Whether, first in the queue, it waits for a lock delay. Meanwhile a try is busy.
   void set_delayed(bool delayed) { delayed_.store(delayed, std::memory_order_relaxed); }
+  bool delayed() const { return delayed_.load(std::memory_order_relaxed); }
   // Gives the call up: its contender was first for so long, and its session was not proven.
   void LeaveUnproven(absl::Duration limit);
 
@@ -73,7 +74,8 @@ class Acquisition : public call::Call<Answer>, public internal::LeaseFollower {
   std::string WaitedFor() const;
 
   const Queue queue_;
-  std::weak_ptr<ContenderRunner> runner_;  // set by Begin
+  std::weak_ptr<ContenderRunner> runner_;  // set by Begin, ...
+  bool try_only_ = false;                  // ... as is this
   std::atomic<size_t> in_front_ = 0;
   std::atomic<bool> delayed_ = false;
   mutable base::Mutex mutex_;

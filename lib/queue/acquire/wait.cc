@@ -100,9 +100,7 @@ void Wait::Update(State before) {
   if (IsPlaced(contender_.state())) Stop(proof_timer_);
   const bool delaying = contender_.state() == State::kDelaying;
   // Only the proof is missing once it is kProving, however long the delay was before.
-  if (contender_.candidacy().try_only && (delaying || contender_.state() == State::kProving)) {
-    acquisition_.set_delayed(delaying);
-  }
+  if (delaying || contender_.state() == State::kProving) acquisition_.set_delayed(delaying);
 }
 
 // Far from its turn a contender can do without a proven session, which saves its beats: when those
