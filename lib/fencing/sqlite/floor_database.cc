@@ -114,6 +114,10 @@ class FloorDatabase : public FloorStore {
     // Before anything is written: a file of another kind is left alone. The first read also rolls
     // back a save that a crash has interrupted.
     absl::Status status = Expect("PRAGMA application_id", absl::StrCat(kApplication));
+    // SQLite opens one that may only be read as such, locks it for no one alone, and says nothing.
+    if (status.ok() && sqlite3_db_readonly(database_.get(), "main") != 0) {
+      status = absl::UnavailableError(file_ + ": it may be read, but not written");
+    }
     // This connection keeps the lock from here on: of two gates on one database, each would admit
     // passes by floors that the other has raised since.
     if (status.ok()) status = Run("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT");

@@ -4,11 +4,13 @@
 
 #include "zkrecipes/fencing/floor_database.h"
 
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -132,6 +134,24 @@ TEST_F(FloorDatabaseTest, OneThatIsMissingOrWasEmptiedIsAnErrorAndNoFloorOfNothi
   EXPECT_TRUE(absl::IsDataLoss(OpenFloorDatabase(path_).status()));
   EXPECT_TRUE(absl::IsAlreadyExists(CreateFloorDatabase(path_)));
   EXPECT_EQ(std::filesystem::file_size(path_), 0u);
+}
+
+// As of a file on a disk that is mounted read-only.
+int OpenToReadAlone(const char* path, int flags, int mode) {
+  if ((flags & O_ACCMODE) == O_RDONLY) return open(path, flags, mode);
+  errno = EROFS;
+  return -1;
+}
+
+TEST_F(FloorDatabaseTest, OneThatCannotBeWrittenIsNotOpened) {
+  ASSERT_EQ(CreateFloorDatabase(path_), absl::OkStatus());
+  sqlite3_vfs* const vfs = sqlite3_vfs_find(nullptr);
+  const auto call = reinterpret_cast<sqlite3_syscall_ptr>(&OpenToReadAlone);
+  ASSERT_EQ(vfs->xSetSystemCall(vfs, "open", call), SQLITE_OK);
+  const absl::Status refused = OpenFloorDatabase(path_).status();
+  ASSERT_EQ(vfs->xSetSystemCall(vfs, "open", nullptr), SQLITE_OK);  // the system's again
+  EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
+  EXPECT_NE(Open(), nullptr);
 }
 
 TEST_F(FloorDatabaseTest, RefusesAnotherFileADamagedOneAndAnOldersJournal) {
