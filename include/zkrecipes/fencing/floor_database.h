@@ -17,7 +17,8 @@ namespace [[gnu::visibility("default")]] zkrecipes {
 // crash at any moment: a floor that was saved is on the disk. A save costs three syncs of the file,
 // once a grant. The database is the file `path`, of mode 0600, with `path`-journal beside it, which
 // belongs to it after a crash. It may be copied or moved, both together, while no process has it
-// open.
+// open. Give it no second name by a hard link, and mount its folder, not the file, into a
+// container: a journal beside another name would be missed.
 //
 // Creating and opening are two calls, since an empty database admits every holder: a service that
 // created the file wherever it is missing (a volume that is not mounted) would admit one that is
@@ -30,7 +31,8 @@ namespace [[gnu::visibility("default")]] zkrecipes {
 //   Unavailable         the file cannot be made: the message says why
 absl::Status CreateFloorDatabase(const std::string& path);
 
-// Opens the database. One process at a time may have it open; a forked child must not use it.
+// Opens the database. One process at a time may have it open, and must not open the file in any
+// other way: closing that would end the lock. A forked child must not use it.
 //   DataLoss            the file is no floor database, is damaged or empty; it is not touched
 //   FailedPrecondition  it is open already, in this process or another
 //   InvalidArgument     the path is empty, or has a NUL in it
