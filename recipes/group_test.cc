@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "gmock/gmock.h"
 
+#include "lib/queue/acquire/membership_state.h"
 #include "recipes/group_fixture.h"
 #include "zkrecipes/contenders.h"
 
@@ -298,6 +299,26 @@ TEST_F(GroupTest, AClosedClientEndsItsMembershipsAndItsWatchers) {
   }
   EXPECT_EQ(a->told.back().status().code(), absl::StatusCode::kFailedPrecondition);
   ExpectNothingLeft();
+}
+
+// Another thread was about to tell of its end, and stood still until the client was closed.
+TEST_F(GroupTest, ASpellWhoseEndIsToldBehindTheClientsEndSetsNoTimer) {
+  const auto a = Start();
+  const auto path = internal::PathQueue::Of(*a->client, kPath);
+  const queue::machine::Candidacy candidacy{.mode = queue::machine::Mode::kMember, .data = "a"};
+  std::optional<queue::acquire::Answer> granted;
+  queue::call::Begin(queue::acquire::Enter(path, candidacy), {},
+                     [&](queue::acquire::Answer lease) { granted.emplace(std::move(lease)); });
+  simulation_.RunUntilIdle();
+  ASSERT_TRUE(granted.has_value() && granted->ok());
+  const auto state = internal::MembershipState::Of(path, candidacy, *std::move(*granted));
+  state->Leave()->Abandon();
+  internal::ClientAccess::Core(*a->client)->Close(std::make_shared<base::OneShot<absl::Status>>());
+  for (int i = 0; i < 50 && !a->host->stopped(); ++i) PassTime(absl::Milliseconds(1));
+  ASSERT_TRUE(a->host->stopped());
+  ASSERT_EQ(a->host->timers(), 0u);
+  state->OnLeaseEnded();
+  EXPECT_EQ(a->host->timers(), 0u) << "no thread would look at it";
 }
 
 TEST(Membership, IsLeftOnceItsNodeIsGone) {
