@@ -81,7 +81,7 @@ using PartitionWork =
 
 // How one member takes part.
 struct PartitionsOptions {
-  // Of this member in the group, and of no other: of two with one id one has nothing. If empty, as
+  // Of this member in the group, and of no other: two with one id share one share. If empty, as
   // MemberOptions::id, and a random number. A process that comes back with its id within ten
   // minutes gets the same partitions again.
   std::string id = {};
