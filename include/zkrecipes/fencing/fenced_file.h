@@ -25,9 +25,11 @@ class FileOnDisk;
 // so all processes must run as one user. A writer locks the file (flock), writes `PATH.new` beside
 // it, and renames that over it. A process that is stopped in the middle of a write makes the others
 // wait, and fail after ten seconds, but never lets a stale one through. It is safe to end that
-// process, and to remove `PATH.new`. It is not safe to replace or copy back the file itself: a copy
-// is a file of its own, with a floor of its own. A process that writes the path without this class
-// is not fenced; a file that was deleted has lost its floor.
+// process, but not to remove `PATH.new` while another may write or create the file: the next write
+// removes what a crash has left of it. Nor is it safe to replace or copy back the file itself: a
+// copy is a file of its own, with a floor of its own. A process that writes the path without this
+// class is not fenced; a file that was deleted has lost its floor. Do not name one fenced file as
+// another's `PATH.new`.
 //
 // A file has one name: a symbolic link to it is refused, and so is a write while it has a second
 // hard link, since the rename would leave the old floor at the other name. Mount a folder, not the
