@@ -54,8 +54,9 @@ class Bug:
 
 
 def apply(patch, tree, *options):
-    return subprocess.run(["patch", "--batch", "--forward", "--fuzz=0", "--strip=1", f"--directory={tree}", f"--input={patch}",
-                           "--reject-file=-", "--no-backup-if-mismatch", *options], capture_output=True, text=True)
+    return subprocess.run(["patch", "--batch", "--forward", "--fuzz=0", "--strip=1", f"--directory={tree}",
+                           f"--input={patch}", "--reject-file=-", "--no-backup-if-mismatch", *options],
+                          capture_output=True, text=True)
 
 
 def check(bugs):
