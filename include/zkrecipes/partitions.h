@@ -90,8 +90,8 @@ struct PartitionsOptions {
   // In a group that has just begun, how long a member waits for others before it takes its share:
   // counted from the creation of the oldest member. A newcomer to an older group does not wait.
   Duration first_wait = absl::Seconds(1);
-  // How many acquires may be under way at a time. Those that wait for another owner, or for the lock
-  // delay after one, do not count.
+  // How many acquires may be under way at a time. Those that wait for another owner, or for the
+  // lock delay after one, do not count.
   int at_once = 64;
   // A member that stops leaves the group, and works on until others have asked for its partitions:
   // at most this long. Zero: all work is asked to end at once.

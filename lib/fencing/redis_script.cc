@@ -81,8 +81,8 @@ absl::Status FencedVerdict(int64_t verdict, const std::vector<std::string>& text
 
 absl::Status RedisErrorStatus(const std::string& error) {
   const std::string message = absl::StrCat("Redis: ", error);
-  // Whole words: BUSYGROUP and BUSYKEY refuse a command, BUSY does not. Redis 5 and 6 put a place in
-  // the script before the error of a call in it, and a '-'.
+  // Whole words: BUSYGROUP and BUSYKEY refuse a command, BUSY does not. Redis 5 and 6 put a place
+  // in the script before the error of a call in it, and a '-'.
   const auto is = [&error](const std::string& kind) {
     const std::string words = kind + " ";
     return absl::StartsWith(error, words) || absl::StrContains(error, ": -" + words);

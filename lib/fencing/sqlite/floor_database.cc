@@ -227,8 +227,8 @@ absl::Status CreateFloorDatabase(const std::string& path) {
   absl::Status status = Fill(whole);
   // The bytes first, then the name: whoever finds the name after a crash finds a whole database.
   if (status.ok() && fsync(fd.get()) != 0) status = SystemError("sync", whole);
-  // Without a descriptor: whoever closes one takes all of the process's fcntl locks on the file with
-  // it, also those of a store that another thread has opened by the name.
+  // Without a descriptor: closing one takes all of the process's fcntl locks on the file with it,
+  // also those of a store that another thread has opened by the name.
   fd.reset();
   // Fails if the name is taken, unlike a rename.
   if (status.ok() && link(whole.c_str(), file->c_str()) != 0) status = SystemError("create", path);

@@ -79,8 +79,8 @@ void MembershipState::Take(Lease lease) {
   spell->AddFollower(shared_from_this());
 }
 
-// As a task: what ends at the same time is announced first. Once the client is closed that is on any
-// thread, where there is no timer: whoever announces it may have stood still meanwhile.
+// As a task: what ends at the same time is announced first. Once the client is closed that is on
+// any thread, where there is no timer: the thread that announces it may have stood still meanwhile.
 void MembershipState::OnLeaseEnded() {
   queue_->core->Post([self = shared_from_this()](session::Session* session) {
     session == nullptr ? self->EndWith(Closed()) : self->OnSpellEnded();
