@@ -98,16 +98,21 @@ TEST_F(ZkrTlsTest, ADoctorSeesTheServersThatOtherCommandsUse) {
 }
 
 TEST_F(ZkrTlsTest, NamesAFileThatIsNotThereAndAnOptionThatIsMissing) {
-  testing::Program without(Zkr({"--tls-ca", "/none/ca.pem", "ls", "/zkr"}));
-  EXPECT_EQ(without.Wait(), 64);
-  EXPECT_THAT(without.Err(), HasSubstr("tls: ca_file \"/none/ca.pem\": No such file or directory"));
-  testing::Program keyless(
-      Zkr({"--tls-ca", File("ca"), "--tls-cert", File("certificate"), "ls", "/zkr"}));
-  EXPECT_EQ(keyless.Wait(), 64);
-  EXPECT_THAT(keyless.Err(), HasSubstr("tls: --tls-cert and --tls-key go together"));
-  testing::Program trustless(Zkr({"--tls-cert", File("certificate"), "ls", "/zkr"}));
-  EXPECT_EQ(trustless.Wait(), 64);
-  EXPECT_THAT(trustless.Err(), HasSubstr("tls: --tls-ca must name the authorities"));
+  const std::string ca = File("ca"), own = File("certificate"), none = "/none/a.pem";
+  const std::string not_there = " \"/none/a.pem\": No such file or directory";
+  const std::pair<Words, std::string> refused[] = {
+      {{"--tls-ca", none}, "--tls-ca" + not_there},
+      {{"--tls-ca", ca, "--tls-crl", none}, "--tls-crl" + not_there},
+      {{"--tls-ca", ca, "--tls-cert", none, "--tls-key", none}, "--tls-cert" + not_there},
+      {{"--tls-ca", ca, "--tls-cert", own, "--tls-key", none}, "--tls-key" + not_there},
+      {{"--tls-ca", ca, "--tls-server-name", "a:1"}, "--tls-server-name \"a:1\": must be"},
+      {{"--tls-ca", ca, "--tls-cert", own}, "--tls-cert and --tls-key go together"},
+      {{"--tls-cert", own}, "--tls-ca must name the authorities"}};
+  for (const auto& [flags, why] : refused) {
+    testing::Program zkr(Zkr(testing::Joined({flags, {"ls", "/zkr"}})));
+    EXPECT_EQ(zkr.Wait(), 64) << why;
+    EXPECT_THAT(zkr.Err(), HasSubstr("tls: " + why));
+  }
 }
 
 // All packets of the loopback device are captured while a client is at work.

@@ -85,8 +85,14 @@ void Complain(const absl::Status& status) {
        {"Ask for a longer timeout, set LeaseOptions::ping_gap if it is known to be less, or use a "
         "lock delay",
         "So ask for a longer --session-timeout"},
-       {"tls: ca_file must name", "tls: --tls-ca must name"},
-       {"tls: certificate_file and key_file go", "tls: --tls-cert and --tls-key go"}});
+       {"give digest_credentials if", "use --digest-file if"},
+       {"tls: ca_file ", "tls: --tls-ca "},
+       {"tls: crl_file ", "tls: --tls-crl "},
+       {"tls: certificate_file ", "tls: --tls-cert "},
+       {"tls: certificate_file and key_file go", "tls: --tls-cert and --tls-key go"},
+       {"tls: key_file ", "tls: --tls-key "},
+       {"to the certificate in certificate_file", "to the certificate of --tls-cert"},
+       {"tls: server_name ", "tls: --tls-server-name "}});
   Say(message, absl::StatusCodeToString(status.code()));
   // The library names ACL and path; how zkr is given other rights is for zkr to say.
   if (ExitCodeFor(status) != kDenied) return;
