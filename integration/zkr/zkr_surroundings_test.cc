@@ -92,7 +92,8 @@ TEST_F(ZkrSurroundingsTest, ASignalEndsAViewWhoseReaderDoesNotRead) {
   std::vector<std::unique_ptr<Program>> views;
   for (const Words& command : std::vector<Words>{{"observe", node_path()},
                                                  {"observe", node_path(), "--json"},
-                                                 {"ls", node_path(), "--watch"}}) {
+                                                 {"ls", node_path(), "--watch"},
+                                                 {"lock", node_path() + "-hold", "--hold"}}) {
     views.push_back(StartAs(block_both, command));
   }
   absl::SleepFor(absl::Seconds(1));  // by then they are about to print

@@ -183,19 +183,32 @@ int WaitForTheEnd(const Lease& lease) {
   return watched.ok() ? signal : LookForTheEnd(lease);
 }
 
+// Prints `line`; where that fails `status` says so. Returns a signal that came meanwhile, also
+// while nobody read; 0: none.
+int PrintInterruptibly(const std::string& line, int& status) {
+  int error = 0;
+  const auto [watched, signal] = WaitInterruptibly([&](const std::stop_token& cancel) {
+    error = Write(line, cancel);
+    return absl::OkStatus();
+  });
+  if (!watched.ok()) error = Write(line);
+  if (error != 0 && error != ECANCELED) status = CannotPrint(error);
+  return signal;
+}
+
 Ended HoldToTheEnd(const GlobalFlags& global, const LockFlags& flags) {
   Holding holding;
   if (auto ended = TakeLock(global, flags, holding)) return *ended;
   const Lease& lease = *holding.lease;
   Result result{"ran", kDone, lease.token().value()};
   // The script may act as soon as it reads this line; if it cannot be printed, the lock is let go.
-  if (!Print(HeldText(lease.sequencer(), global.json))) result.status = kInternal;
-  const int signal = result.status == kDone ? WaitForTheEnd(lease) : 0;
+  int signal = PrintInterruptibly(HeldText(lease.sequencer(), global.json), result.status);
+  if (signal == 0 && result.status == kDone) signal = WaitForTheEnd(lease);
   const bool lost = lease.state() == Lease::State::kLost;
   if (lost) {
     result = {"lost", kLost, result.token};
     Complain(absl::StrCat("the ", What(flags), " was lost"));
-    if (!Print(LostText(global.json))) result.status = kInternal;
+    PrintInterruptibly(LostText(global.json), result.status);
   }
   // A loss outranks the signal: the script has to learn that it was not alone.
   if (signal != 0 && !lost) result.status = kSignalBase + signal;
