@@ -38,9 +38,9 @@ ZKR_NODE in its environment. CMD and everything it starts are dead before
 another candidate can lead, and die with zkr.
 
 Exit status: that of the last CMD, or 128+n if signal n ended it or came while
-no CMD ran; 126 CMD cannot be run; 127 CMD was not found. With --once also 70
-the leadership was lost while CMD ran; 75 another client deleted the candidate's
-node.)";
+no CMD ran; 126 CMD cannot be run; 127 CMD was not found. With --once also 69
+the candidate's session could not be proven; 70 the leadership was lost while
+CMD ran; 75 another client deleted the candidate's node.)";
 
 inline constexpr char kObserveHelp[] = R"(
 Prints one line for the current leader and one for every change, including
@@ -106,7 +106,7 @@ Of lock and elect that of CMD, or 128+n if signal n ended it, unless zkr itself 
   0    done; of doctor: nothing was found
   1    check: it does not hold; break: no contender has that token; doctor: something to do
   64   bad arguments, or an invalid path
-  69   no ensemble is reachable, or it refuses the session
+  69   no ensemble is reachable, or it refuses the session, or answers too late to prove it
   70   the lock was lost while CMD ran
   71   the output could not be written
   73   something that comes back is used up: processes, descriptors, sequence numbers
