@@ -48,9 +48,8 @@ ExitCode ExitCodeFor(const absl::Status& status) {
   }
 }
 
-absl::Status EndOfWait(const absl::Status& why, absl::Duration limit) {
-  const bool over = absl::IsUnavailable(why) && limit < absl::InfiniteDuration();
-  return over ? absl::DeadlineExceededError(why.message()) : why;
+absl::Status EndOfWait(const absl::Status& why, bool over) {
+  return over && absl::IsUnavailable(why) ? absl::DeadlineExceededError(why.message()) : why;
 }
 
 void LogAsJson() {

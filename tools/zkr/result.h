@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/time/time.h"
 
 #include "tools/zkr/supervisor/supervisor.h"
 
@@ -33,9 +32,9 @@ enum ExitCode {
   kSignalBase = 128,  // 128 + n: ended by signal n
 };
 
-// Why a wait of at most `limit` for a lock failed: also without a connection because that was over
-// (DeadlineExceeded). One without a limit was given up for want of a proof (lock.h): Unavailable.
-absl::Status EndOfWait(const absl::Status& why, absl::Duration limit);
+// Why a wait for a lock failed. `over`: it was at its limit, also if it had no connection then
+// (DeadlineExceeded). Before, it was given up for want of a proof (lock.h): Unavailable.
+absl::Status EndOfWait(const absl::Status& why, bool over);
 
 // The exit status for a failed call of the library: kUsage if another call with the same arguments
 // would fail in the same way, kNotAcquired for a wait that ended, kDenied, kExhausted, or else

@@ -201,12 +201,12 @@ TEST(StandsAgain, AfterALostPlaceOrAMissingProofButNotWithoutAFirstConnection) {
   }
 }
 
-TEST(EndOfWait, IsNoEndOfAWaitWithoutALimit) {
+TEST(EndOfWait, IsNoneBeforeItsLimit) {
   const absl::Status unproven = absl::UnavailableError("first in the queue for 20s, but");
-  EXPECT_EQ(EndOfWait(unproven, absl::InfiniteDuration()), unproven);
-  EXPECT_EQ(ResultOf(EndOfWait(unproven, absl::InfiniteDuration()), 7).status, kUnavailable);
-  EXPECT_EQ(ResultOf(EndOfWait(unproven, absl::Seconds(5)), 7).status, 7);
-  EXPECT_TRUE(absl::IsCancelled(EndOfWait(absl::CancelledError(""), absl::Seconds(5))));
+  EXPECT_EQ(EndOfWait(unproven, /*over=*/false), unproven);
+  EXPECT_EQ(ResultOf(EndOfWait(unproven, /*over=*/false), 7).status, kUnavailable);
+  EXPECT_EQ(ResultOf(EndOfWait(unproven, /*over=*/true), 7).status, 7);
+  EXPECT_TRUE(absl::IsCancelled(EndOfWait(absl::CancelledError(""), /*over=*/true)));
 }
 
 }  // namespace

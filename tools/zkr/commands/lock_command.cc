@@ -78,6 +78,7 @@ absl::Status Take(const GlobalFlags& global, const LockFlags& flags, const std::
   if (absl::Status left = CheckNumbersLeft(*holding.client, path, cancel); !left.ok()) return left;
   std::optional<Late> teller;
   if (!flags.try_only) teller.emplace(NoticeOfWait(global, holding.client, path));
+  const BootTime limit = BootNow() + flags.wait;
   // A try is bounded: without a connection it would never end.
   auto lease = Acquire(holding.client, flags, {flags.try_only ? connecting : flags.wait, cancel});
   if (lease.ok()) {
@@ -87,7 +88,7 @@ absl::Status Take(const GlobalFlags& global, const LockFlags& flags, const std::
   const absl::Status& why = lease.status();
   if (!flags.try_only) {
     busy = absl::IsDeadlineExceeded(why);
-    return EndOfWait(why, flags.wait);
+    return EndOfWait(why, BootNow() >= limit);
   }
   busy = IsBusy(why);
   // Busy is an answer, this is none.
