@@ -44,7 +44,7 @@ absl::StatusOr<zk::Reply> AskServer(Client& client, const zk::Request& request,
       using enum zk::Code;
       const bool answered = reply.code == kOk || reply.code == kNoNode || reply.code == kNoAuth;
       if (answered) return std::move(done)(reply);
-      std::move(done)(zk::ToStatus(reply.code, "ask", ""));
+      std::move(done)(queue::call::AskedStatus(reply.code, "ask", ""));
     });
   };
   return queue::call::AskUntilAnswered<zk::Reply>(*internal::ClientAccess::Core(client), what, wait,

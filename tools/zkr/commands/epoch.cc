@@ -19,6 +19,7 @@
 namespace zkrecipes::zkr::commands {
 namespace {
 
+using queue::call::AskedStatus;
 using session::kEpochPath;
 using session::MostEpochOf;
 using EpochAnswer = absl::StatusOr<std::int64_t>;
@@ -45,14 +46,14 @@ std::vector<zk::AclEntry> AclOf(bool has_users) {
   return {{kAll, "auth", ""}, {kRead, "world", "anyone"}};
 }
 
-// One request of a raise, called `what` in messages. It is sent again if its answer was lost: a
-// write names the version that was read, so it is not done twice.
+// One request of a raise, called `what` in messages. It is sent again if its answer was lost, or
+// says nothing: a write names the version that was read, so it is not done twice.
 absl::StatusOr<zk::Reply> AskForRaise(Client& client, const zk::Request& request,
                                       const std::string& what, const WaitOptions& wait) {
   const auto ask = [request, what](session::Session& session, auto done) {
     session.Send(request, [what, done = std::move(done)](const zk::Reply& reply) mutable {
       absl::Status status;
-      if (reply.code != zk::Code::kOk) status = zk::ToStatus(reply.code, what, kEpochPath);
+      if (reply.code != zk::Code::kOk) status = AskedStatus(reply.code, what, kEpochPath);
       if (absl::IsUnavailable(status)) return std::move(done)(std::move(status));
       std::move(done)(reply);
     });
@@ -94,7 +95,9 @@ class Make : public std::enable_shared_from_this<Make> {
     const EpochAnswer now = session::EpochIn(record);
     const bool known =
         now.ok() || absl::IsFailedPrecondition(now.status()) || record.code == zk::Code::kNoAuth;
-    if (!known) return std::move(done)(now);
+    if (!known) {
+      return std::move(done)(AskedStatus(record.code, "get the epoch's record", kEpochPath));
+    }
     if (!now.ok() && !above_) {
       return std::move(done)(absl::Status(
           now.status().code(),
@@ -107,7 +110,7 @@ class Make : public std::enable_shared_from_this<Make> {
     const bool there = hidden || first.stat.code == zk::Code::kOk;
     if (!there && first.stat.code != zk::Code::kNoNode) {
       return std::move(done)(
-          zk::ToStatus(first.stat.code, "look at the epoch's record", kEpochPath));
+          AskedStatus(first.stat.code, "look at the epoch's record", kEpochPath));
     }
     // A data version goes below 0 after 2^31 writes, and -1 would be any.
     const std::int64_t version = hidden ? kHiddenVersion : there ? stat.version : -1;
@@ -163,7 +166,7 @@ class Make : public std::enable_shared_from_this<Make> {
       const char* const what =
           "make the epoch's record anew (this needs the right to delete what "
           "is there, and no other node below /zkrecipes)";
-      std::move(done)(zk::ToStatus(reply.code, what, kEpochPath));
+      std::move(done)(AskedStatus(reply.code, what, kEpochPath));
     });
   }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -10,7 +11,9 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "lib/session/client/client_core.h"
 #include "lib/session/epoch_record.h"
+#include "testing/memory/driver.h"
 #include "tools/zkr/commands/client.h"
 #include "zkrecipes/lock.h"
 #include "zkrecipes/testing/in_memory_ensemble.h"
@@ -98,6 +101,40 @@ TEST_F(EpochOfAnEnsemble, IsRaisedFarInStepsThatAreBelieved) {
   const auto far = RaiseEpoch(*Connect(), 2'000'000, {});
   EXPECT_TRUE(absl::IsInvalidArgument(far.status())) << far.status();
   EXPECT_EQ(Epoch(), 7001);
+}
+
+// Each seventh request is refused. That is no shortage of this machine, nor the end of anything.
+TEST(EpochOfABusyEnsemble, IsReadRaisedAndMadeWhileTheServersThrottleIt) {
+  testing::memory::Driver driver({.traits = {.throttled_of = 7}}, 1, /*own_thread=*/true);
+  std::shared_ptr<Client> client;
+  driver.Do([&](testing::memory::Simulation& simulation) {
+    const auto core =
+        simulation.NewClient(simulation.AddHost(), {.digest_credentials = {"operator:secret"}});
+    core->Start([](const absl::Status&) {});
+    client = internal::ClientAccess::Wrap(core);
+  });
+  std::vector<absl::StatusOr<std::int64_t>> found;
+  std::atomic<bool> over = false;
+  std::thread user([&] {
+    for (int i = 0; i < 20; ++i) {
+      found.push_back(RaiseEpoch(*client, 0, {}));
+      found.push_back(AskEpoch(*client, {}));
+      found.push_back(MakeEpoch(*client, {}, {}));
+    }
+    client.reset();
+    over = true;
+  });
+  while (!over) {
+    driver.Do([](testing::memory::Simulation& simulation) {
+      simulation.RunUntil(simulation.now() + absl::Milliseconds(10));
+    });
+  }
+  user.join();
+  std::int64_t answers = 0;
+  for (const auto& epoch : found) {
+    ASSERT_TRUE(epoch.ok()) << epoch.status();
+    EXPECT_EQ(*epoch, 1 + answers++ / 3);
+  }
 }
 
 // ---- zkr epoch --make ---------------------------------------------------------------------------
