@@ -33,7 +33,8 @@ class PartitionMember {
   // By the latest view: which partitions are this member's, and whether there is any other member
   // that would take what this one gives up.
   Actions OnPlan(const std::vector<bool>& mine, bool others);
-  // The acquire waits for another owner, so it does not count as under way any more.
+  // The acquire waits for another owner, or out the lock delay after one, so it does not count as
+  // under way any more.
   Actions OnWaits(size_t which);
   Actions OnGranted(size_t which);
   Actions OnRefused(size_t which);
