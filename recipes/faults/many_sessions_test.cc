@@ -214,6 +214,23 @@ TEST_F(ManySessionsTest, AreNotOpenedOnceTheClientIsRefusedForGood) {
   EXPECT_EQ(leases[0].status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
+TEST_F(ManySessionsTest, AreNotUsedOnceTheClientIsRefusedForGood) {
+  std::vector<absl::StatusOr<Lease>> leases = AcquireAll(kInTwo);
+  const zk::SessionId second = SecondSession();
+  model().set_keeper(true);
+  ASSERT_TRUE(model().Expire(user_.client->session_id(), simulation_.now()));
+  PassTime(absl::Minutes(2));
+  ASSERT_EQ(user_.client->state(), ClientState::kClosed);
+  ASSERT_THAT(LiveSessions(), ElementsAre(second)) << "it goes on for those that hold in it";
+  leases.clear();
+  simulation_.RunUntilIdle();
+  const auto core = internal::ClientAccess::Core(*user_.client);
+  core->Post([core](auto*) { core->sessions().SetApart(LongNamespace() + LongPath(0)); });
+  leases = AcquireAll(1);
+  ASSERT_THAT(leases, SizeIs(1));
+  EXPECT_EQ(leases[0].status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
 TEST_F(ManySessionsTest, AreConnectedTogetherOrTheClientIsSuspended) {
   std::vector<absl::StatusOr<Lease>> leases = AcquireAll(kInTwo);
   user_.host->BreakConnections();

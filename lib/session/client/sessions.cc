@@ -53,6 +53,7 @@ void Sessions::Start() {
 // ---- which one ----------------------------------------------------------------------------------
 
 Session* Sessions::WithRoom(const std::string& parent, size_t node_bytes, size_t watch_bytes) {
+  if (!first()->failed().ok()) return first();  // its end is the client's
   const std::string apart = IsApart(parent) ? parent : "";
   // The first with room, so that few sessions are opened, and one that has emptied is used again.
   Session* beside = nullptr;
@@ -74,7 +75,7 @@ Session* Sessions::WithRoom(const std::string& parent, size_t node_bytes, size_t
     // A path that is apart would take the session from those that count on it.
     if (apart.empty() || !member->apart.empty()) beside = &session;
   }
-  if (close_begun_ || !first()->failed().ok()) return first();  // which says so
+  if (close_begun_) return first();  // which says so
   if (refused != nullptr) return TryAgain(refused);
   // A session with more than its budget could not set its watches again after a reconnection.
   if (members_.size() == kMost) return beside;
