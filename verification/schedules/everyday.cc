@@ -73,7 +73,7 @@ bool Everyday::MayBegin(const Move& move) const {
   if (move.kind == kAllStandStill || move.kind == kStepDown) return true;
   for (size_t i = 0; i < hosts_.size(); ++i) {
     if (!Reaches(i, ServerOf(move))) return false;
-    if (move.kind == kLinkStalls && !OutlivesLinkStall(i)) return false;
+    if (move.kind == kLinkStalls && GivesUp(move) && !OutlivesLinkStall(i)) return false;
   }
   return !unwell_.has_value();
 }
