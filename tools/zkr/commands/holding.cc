@@ -49,14 +49,6 @@ supervisor::Hold HoldOf(const Lease& lease, const std::optional<Health>& health)
 
 absl::Duration TimeUntil(BootTime time) { return std::max(time - BootNow(), absl::ZeroDuration()); }
 
-// As WaitInterruptibly, of a wait that has a limit: it goes on where signals cannot be watched for.
-// A machine that is short of threads or descriptors must not leave a node in the others' way.
-Waited WaitInAnyCase(const std::function<absl::Status(const std::stop_token&)>& wait) {
-  supervisor::Interruption interruption;
-  absl::Status status = wait(interruption.token());
-  return {std::move(status), interruption.End()};
-}
-
 Ended HoldAndRun(const CommandFlags& flags, const std::string& held, bool again,
                  const std::function<Ended(supervisor::Supervisor&)>& hold) {
   auto supervisor =
@@ -124,6 +116,12 @@ AcquireOptions OptionsOf(const CommandFlags& flags) {
 Waited WaitInterruptibly(const std::function<absl::Status(const std::stop_token&)>& wait) {
   supervisor::Interruption interruption;
   if (!interruption.status().ok()) return {interruption.status()};
+  absl::Status status = wait(interruption.token());
+  return {std::move(status), interruption.End()};
+}
+
+Waited WaitInAnyCase(const std::function<absl::Status(const std::stop_token&)>& wait) {
+  supervisor::Interruption interruption;
   absl::Status status = wait(interruption.token());
   return {std::move(status), interruption.End()};
 }

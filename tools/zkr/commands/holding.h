@@ -47,6 +47,9 @@ struct Waited {
   int signal = 0;  // that came meanwhile; 0: none
 };
 Waited WaitInterruptibly(const std::function<absl::Status(const std::stop_token&)>& wait);
+// Goes on, deaf to signals, where they cannot be watched for: a machine that is short of threads or
+// descriptors must not leave a node in the others' way, nor a line unsaid.
+Waited WaitInAnyCase(const std::function<absl::Status(const std::stop_token&)>& wait);
 
 // Each takes at most `at_most`: after that the session has expired anyway. `was_lost`: the lease is
 // known to be lost, so a failure to release it is not worth a message. Returns a signal that came

@@ -188,11 +188,10 @@ int WaitForTheEnd(const Lease& lease) {
 // while nobody read; 0: none.
 int PrintInterruptibly(const std::string& line, int& status) {
   int error = 0;
-  const auto [watched, signal] = WaitInterruptibly([&](const std::stop_token& cancel) {
-    error = Write(line, cancel);
-    return absl::OkStatus();
-  });
-  if (!watched.ok()) error = Write(line);
+  const int signal = WaitInAnyCase([&](const std::stop_token& cancel) {
+                       error = Write(line, cancel);
+                       return absl::OkStatus();
+                     }).signal;
   if (error != 0 && error != ECANCELED) status = CannotPrint(error);
   return signal;
 }
