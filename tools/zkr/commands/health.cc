@@ -28,6 +28,9 @@
 namespace zkrecipes::zkr::commands {
 namespace {
 
+// A probe ends by it, like what has lost its terminal, if CMD has ended before its shell has.
+constexpr int kEndedWithCmd = SIGHUP;
+
 std::int64_t NowInNs() { return absl::ToInt64Nanoseconds(base::BootNow().since_boot()); }
 
 // An errno, or 0.
@@ -77,7 +80,10 @@ std::string RunOnce(const Health::Options& options, const supervisor::LossWatch&
   kill(pid, SIGCONT);
   int status = 0;
   waitpid(pid, &status, 0);
-  if (ended.si_pid == 0) {
+  const bool with_cmd = WIFSIGNALED(status) && WTERMSIG(status) == kEndedWithCmd;
+  // It saw CMD's end first; `end` follows, and tells whether this says anything of the probe.
+  if (with_cmd) (void)Wait(-1, end, at_most - (base::BootNow() - began));
+  if (ended.si_pid == 0 || with_cmd) {
     const absl::Duration waited = absl::Trunc(base::BootNow() - began, absl::Milliseconds(1));
     return absl::StrCat("gave no answer in ", absl::FormatDuration(waited));
   }
@@ -132,9 +138,13 @@ int RunProbe(std::string command) {
         {signals.get(), POLLIN, 0}, {runner.get(), POLLIN, 0}, {said.read_end.get(), POLLIN, 0}};
     poll(fds, 3, -1);
     PassOn(said.read_end);
-    // SIGTERM: it has taken too long. A zkr that is stopped does not say so, and its lock may be
-    // another's by now: the guard, which ends CMD then, begins with the runner.
-    if (supervisor::NextSignal(signals) == SIGTERM || fds[1].revents != 0) break;
+    if (supervisor::NextSignal(signals) == SIGTERM) break;  // it has taken too long
+    // A zkr that is stopped does not say so, and its lock may be another's by now: the guard, which
+    // ends CMD then, begins with the runner.
+    if (fds[1].revents != 0) {
+      status = kEndedWithCmd;
+      break;
+    }
     supervisor::ReapEach(0, [&](pid_t reaped, int its) {
       if (reaped == shell) ended = true, status = its;
     });

@@ -2,10 +2,14 @@
 
 #include "tools/zkr/commands/health.h"
 
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <string>
 #include <thread>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 #include "lib/base/one_shot.h"
@@ -59,6 +63,65 @@ TEST(HealthTest, AFullStderrKeepsNoRun) {
   dup2(full.write_end.get(), STDERR_FILENO);
   EXPECT_TRUE(Succeeds("head -c 300000 /dev/zero >&2"));
   dup2(err.get(), STDERR_FILENO);
+}
+
+// A guard and its runner, as a zkr that runs CMD has them below it.
+class ARunner {
+ public:
+  ARunner() {
+    supervisor::Pipe ready = supervisor::ClosingPipe();
+    guard_ = fork();
+    if (guard_ != 0) {
+      ready.write_end = base::UniqueFd();
+      EXPECT_EQ(read(ready.read_end.get(), &runner_, sizeof(runner_)), ssize_t{sizeof(runner_)});
+      return;
+    }
+    supervisor::NameThisProcess("lock-guard");
+    if (const pid_t runner = fork(); runner != 0) {
+      waitpid(runner, nullptr, 0);
+      _exit(0);
+    }
+    supervisor::NameThisProcess("lock-runner");
+    const pid_t self = getpid();
+    (void)!write(ready.write_end.get(), &self, sizeof(self));
+    while (true) pause();
+  }
+  ~ARunner() { End(); }
+  void End() {
+    if (guard_ <= 0) return;
+    kill(runner_, SIGKILL);
+    waitpid(guard_, nullptr, 0);
+    guard_ = 0;
+  }
+
+ private:
+  pid_t guard_ = 0;
+  pid_t runner_ = 0;
+};
+
+// CMD is ended for the doubt that a hanging probe causes, and its end is what the probe sees first.
+TEST(HealthTest, AProbeThatEndsWithCmdGaveNoAnswer) {
+  ARunner runner;
+  const supervisor::Pipe pipe = supervisor::ClosingPipe();
+  const base::UniqueFd err(dup(STDERR_FILENO));
+  dup2(pipe.write_end.get(), STDERR_FILENO);
+  std::string said;
+  const auto read_until = [&](const std::string& words) {
+    char text[256];
+    while (said.find(words) == std::string::npos) {
+      const ssize_t got = read(pipe.read_end.get(), text, sizeof(text));
+      if (got <= 0) break;
+      said.append(text, static_cast<std::size_t>(got));
+    }
+  };
+  {
+    const Health health({"echo up >&2; exec sleep 1000", {}, absl::Seconds(4), kZkr}, [] {});
+    read_until("up\n");
+    runner.End();
+    read_until("given up\n");
+  }
+  dup2(err.get(), STDERR_FILENO);
+  EXPECT_THAT(said, ::testing::HasSubstr("the probe gave no answer in "));
 }
 
 // Also what has a session of its own, and no parent any more.
