@@ -19,6 +19,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 
+#include "lib/base/unique_fd.h"
 #include "tools/zkr/output.h"
 #include "tools/zkr/supervisor/diagnostic.h"
 #include "tools/zkr/supervisor/interruption.h"
@@ -105,19 +106,27 @@ int WriteOut(const std::string& text) {
   return std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0 ? 0 : errno;
 }
 
-// In pieces that a pipe with room for any takes at once.
+// In pieces that a pipe with room for any takes at once. A terminal takes what it has room for, and
+// would have the rest wait for its reader.
 int WriteUnless(const std::stop_token& cancel, absl::string_view text) {
   const supervisor::LossWatch cancelled(cancel);
+  const base::UniqueFd terminal =
+      isatty(STDOUT_FILENO) ? supervisor::OpenAnew(STDOUT_FILENO) : base::UniqueFd();
+  const int out = terminal.valid() ? terminal.get() : STDOUT_FILENO;
   while (!text.empty()) {
-    pollfd fds[] = {{STDOUT_FILENO, POLLOUT, 0}, {cancelled.fd(), POLLIN, 0}};
+    pollfd fds[] = {{out, POLLOUT, 0}, {cancelled.fd(), POLLIN, 0}};
     const bool polled = poll(fds, 2, cancelled.MillisecondsTo()) >= 0;
     if (polled && fds[0].revents == 0) {
       if (cancelled.lost()) return ECANCELED;
       continue;
     }
-    const ssize_t written =
-        write(STDOUT_FILENO, text.data(), std::min<std::size_t>(text.size(), PIPE_BUF));
-    if (written < 0 && errno != EAGAIN && errno != EINTR) return errno;
+    const ssize_t written = write(out, text.data(), std::min<std::size_t>(text.size(), PIPE_BUF));
+    if (written < 0 && errno == EAGAIN) {  // room for less than a line's end
+      if (cancelled.lost()) return ECANCELED;
+      poll(nullptr, 0, /*milliseconds=*/10);
+    } else if (written < 0 && errno != EINTR) {
+      return errno;
+    }
     if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
   }
   return 0;

@@ -62,18 +62,22 @@ ssize_t WriteNow(const std::string& line) {
   if (!S_ISFIFO(about.st_mode) && !S_ISCHR(about.st_mode)) {
     return write(STDERR_FILENO, line.data(), line.size());
   }
-  // O_NONBLOCK on stderr itself would be CMD's and the shell's, too, so it is opened anew.
-  const auto open_anew = [](const char* name) {
-    return base::UniqueFd(open(name, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-  };
-  base::UniqueFd own = open_anew("/proc/self/fd/2");
-  // Another user's, as after `sudo -u`: a process may always open its own terminal.
+  const base::UniqueFd own = OpenAnew(STDERR_FILENO);
   if (!own.valid() && S_ISFIFO(about.st_mode)) return Splice(line);
-  if (!own.valid() && tcgetsid(STDERR_FILENO) == getsid(0)) own = open_anew("/dev/tty");
   return own.valid() ? write(own.get(), line.data(), line.size()) : -1;
 }
 
 }  // namespace
+
+base::UniqueFd OpenAnew(int fd) {
+  const auto open_it = [](const std::string& name) {
+    return base::UniqueFd(open(name.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  };
+  base::UniqueFd own = open_it(absl::StrCat("/proc/self/fd/", fd));
+  // Another user's, as after `sudo -u`: a process may always open its own terminal.
+  if (!own.valid() && tcgetsid(fd) == getsid(0)) own = open_it("/dev/tty");
+  return own;
+}
 
 bool WriteAtOnce(const std::string& text) {
   // What was begun by another line is no part of this one.

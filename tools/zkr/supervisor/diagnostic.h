@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "lib/base/unique_fd.h"
+
 namespace zkrecipes::zkr::supervisor {
 
 // Writes a line to stderr: the only way in which zkr, its guard and its runner do. Never blocks:
@@ -16,6 +18,10 @@ void Diagnose(const std::string& message, const std::string& code = "");
 
 // Text that others have written, as it is. False if stderr did not take all of it at once.
 bool WriteAtOnce(const std::string& text);
+
+// The same pipe or terminal, opened for writes that do not wait for room: O_NONBLOCK on `fd` itself
+// would be CMD's and the shell's, too. Invalid if it cannot be.
+base::UniqueFd OpenAnew(int fd);
 
 // The form of a line; as it is, "zkr: MESSAGE\n". For the start of the process.
 using DiagnosticForm = std::string (*)(const std::string& message, const std::string& code);
