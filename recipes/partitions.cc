@@ -138,8 +138,7 @@ absl::Status Partitions::Run(std::stop_token stop, const PartitionWork& work) co
     status = core->Await(*over, never);
   }
   runner->Mute();
-  if (!status->ok()) return *status;
-  return absl::IsDeadlineExceeded(left) ? left : absl::OkStatus();
+  return status->ok() ? left : *status;
 }
 
 absl::StatusOr<Partitions::Running> Partitions::Start(PartitionEvents events) const {

@@ -200,6 +200,11 @@ TEST_F(RedisTest, AServerThatCannotServeAndALostConnectionAreUnavailable) {
   const absl::Status lost = Run({"SET", "{a}", "1"}).status();
   EXPECT_EQ(lost.code(), Code::kUnavailable);
   EXPECT_THAT(lost.message(), HasSubstr("not known"));
+  // Also with words that it will never send, which are no commands whose replies are unread.
+  ASSERT_EQ(redisAppendCommand(context_.get(), "PING"), REDIS_OK);
+  const absl::Status still = Run({"SET", "{a}", "1"}).status();
+  EXPECT_EQ(still.code(), Code::kUnavailable) << still;
+  EXPECT_THAT(still.message(), HasSubstr("connect again"));
 }
 
 // The words and verdicts, over hiredis' asynchronous calls; the test is its event loop.

@@ -18,8 +18,13 @@ namespace {
 
 absl::string_view TextOf(const redisReply& reply) { return {reply.str, reply.len}; }
 
-// A reply that is still to be read would be taken for that of the command.
-absl::Status ExpectNothingUnread(const redisContext& context) {
+// A reply that is still to be read would be taken for that of the command; behind a connection that
+// is lost, none will be.
+absl::Status ExpectReady(const redisContext& context) {
+  if (context.err != 0) {
+    return absl::UnavailableError(
+        absl::StrCat("Redis: ", context.errstr, "; nothing was sent: connect again"));
+  }
   const bool unsent = context.obuf != nullptr && context.obuf[0] != '\0';
   const redisReader* const reader = context.reader;
   const bool unread = reader != nullptr && reader->pos < reader->len;
@@ -91,7 +96,7 @@ absl::StatusOr<RedisReply> RunFenced(redisContext* context, const RedisCommand& 
     const std::string tag = NewTag();
     const auto words = FencedWords(eval, command, pass, tag);
     if (!words.ok()) return words.status();
-    if (absl::Status status = ExpectNothingUnread(*context); !status.ok()) return status;
+    if (absl::Status status = ExpectReady(*context); !status.ok()) return status;
     absl::StatusOr<RedisReply> reply = Send(context, *words);
     if (!reply.ok()) return reply.status();
     if (!IsKind(**reply, REDIS_REPLY_ERROR, "NOSCRIPT")) {
