@@ -17,6 +17,7 @@
 #include "gmock/gmock.h"
 
 #include "recipes/semaphore_fixture.h"
+#include "testing/rounds.h"
 #include "zkrecipes/contenders.h"
 #include "zkrecipes/guarded_write.h"
 #include "zkrecipes/testing/in_memory_ensemble.h"
@@ -257,7 +258,7 @@ TEST_F(SemaphoreTest, IsNotMissedByOneThatJoinsMeanwhile) {
 // is left behind.
 TEST_F(SemaphoreTest, KeepsItsPromisesInAnyOrderOfEvents) {
   constexpr size_t kPermits = 2;
-  for (unsigned seed = 0; seed < 200; ++seed) {
+  for (unsigned seed = 0; seed < Rounds(200); ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
     std::vector<std::unique_ptr<PermitUser>> users;

@@ -20,6 +20,7 @@
 #include "lib/fencing/disk_fixture.h"
 #include "lib/fencing/fenced_body.h"
 #include "lib/fencing/object_store_fixture.h"
+#include "testing/rounds.h"
 
 namespace zkrecipes::fencing {
 namespace {
@@ -38,7 +39,8 @@ struct Call {
   size_t begin = 0;  // of the history: the content when it began
 };
 
-constexpr unsigned kSeeds = 40;
+constexpr unsigned kSeeds = testing::Rounds(40);
+constexpr int kMany = 25 * kSeeds;  // of each outcome
 
 struct Killed {};
 
@@ -47,10 +49,10 @@ struct Outcomes {
 };
 
 void ExpectAllSeen(const Outcomes& counts) {
-  EXPECT_GT(counts.ok, 1000);
-  EXPECT_GT(counts.stale, 1000);
-  EXPECT_GT(counts.unknown, 1000);
-  EXPECT_GT(counts.killed, 1000);
+  EXPECT_GT(counts.ok, kMany);
+  EXPECT_GT(counts.stale, kMany);
+  EXPECT_GT(counts.unknown, kMany);
+  EXPECT_GT(counts.killed, kMany);
   std::printf("OK %d, stale %d, not known %d, killed %d, late %d, crashes %d\n", counts.ok,
               counts.stale, counts.unknown, counts.killed, counts.late, counts.crashes);
 }
@@ -241,7 +243,7 @@ TEST(StoreModel, AFileChangesAsTheRuleSays) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     FileWorld(seed, counts).Run(300);
   }
-  EXPECT_GT(counts.crashes, 1000);
+  EXPECT_GT(counts.crashes, kMany);
   ExpectAllSeen(counts);
 }
 
@@ -290,7 +292,7 @@ TEST(StoreModel, AnObjectChangesAsTheRuleSays) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     ObjectWorld(seed, counts).Run(300);
   }
-  EXPECT_GT(counts.late, 10);
+  EXPECT_GT(counts.late, kMany / 100);
   ExpectAllSeen(counts);
 }
 

@@ -15,6 +15,7 @@
 
 #include "lib/session/client/client_core.h"
 #include "recipes/lock_fixture.h"
+#include "testing/rounds.h"
 
 namespace zkrecipes::testing::memory {
 namespace {
@@ -147,12 +148,8 @@ void AtEveryStepOf(unsigned order, bool patient, const Scene::Fault& fault) {
   EXPECT_GT(at, 20) << "a wait has more steps than that";
 }
 
-#ifndef ZKRECIPES_ORDERS
-#define ZKRECIPES_ORDERS 50
-#endif
-
 void AtEveryStep(bool patient, const Scene::Fault& fault) {
-  for (unsigned order = 0; order < ZKRECIPES_ORDERS && !::testing::Test::HasFailure(); ++order) {
+  for (unsigned order = 0; order < Rounds(50) && !::testing::Test::HasFailure(); ++order) {
     AtEveryStepOf(order, patient, fault);
   }
 }

@@ -13,6 +13,7 @@
 #include "gmock/gmock.h"
 
 #include "recipes/group_fixture.h"
+#include "testing/rounds.h"
 
 namespace zkrecipes::testing::memory {
 namespace {
@@ -77,7 +78,7 @@ TEST_F(GroupTest, AJoinMakesOneNodeWhateverStepIsLost) {
 // No view lacks a member that believes to be one, none shows one twice; once it is calm each
 // watcher has seen what there is, and each member is one.
 TEST_F(GroupTest, KeepsItsPromisesInAnyOrderOfEvents) {
-  for (unsigned seed = 0; seed < 100; ++seed) {
+  for (unsigned seed = 0; seed < Rounds(100); ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
     std::vector<std::unique_ptr<GroupUser>> users;

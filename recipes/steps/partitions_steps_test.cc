@@ -8,13 +8,14 @@
 #include "gtest/gtest.h"
 
 #include "recipes/partitions/fixture.h"
+#include "testing/rounds.h"
 
 namespace zkrecipes::testing::memory {
 namespace {
 
 // Whatever comes when: no partition has two owners, and once it is calm each has one.
 TEST_F(PartitionsTest, KeepTheirPromisesInAnyOrderOfEvents) {
-  for (unsigned seed = 0; seed < 30; ++seed) {
+  for (unsigned seed = 0; seed < Rounds(30); ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
     members_.clear();

@@ -6,10 +6,14 @@
 
 #include <gtest/gtest.h>
 
+#include "testing/rounds.h"
+
 namespace zkrecipes::schedules {
 namespace {
 
-void RunMany(Weather weather, uint64_t schedules = ZKRECIPES_SCHEDULES) {
+constexpr uint64_t kSchedules = testing::Rounds(4000);  // a few seconds each
+
+void RunMany(Weather weather, uint64_t schedules = kSchedules) {
   uint64_t grants = 0;
   for (uint64_t seed = 1; seed <= schedules; ++seed) {
     const Schedule schedule = RunRandom(OptionsFor(seed, weather), 150);
@@ -30,7 +34,7 @@ TEST(Schedules, KeepsEveryRuleBesideAHostileTenant) { RunMany(Weather::kHostile)
 
 // Each plays some minutes.
 TEST(Schedules, LosesNoLeaseAndNoPlaceToEverydayFaults) {
-  RunMany(Weather::kEveryday, ZKRECIPES_SCHEDULES / 10);
+  RunMany(Weather::kEveryday, kSchedules / 10);
 }
 
 TEST(Schedules, RunsTheSameScheduleFromTheSameSeed) {
