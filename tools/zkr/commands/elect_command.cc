@@ -96,7 +96,7 @@ class Election {
     // Not found or not executable: the next term would fail in the same way.
     const bool useless =
         outcome.end == supervisor::Outcome::End::kNotRun && !outcome.ShortOfResources();
-    return outcome.asked_to_end || useless ||
+    return outcome.asked_to_end || outcome.later != 0 || useless ||
            !supervisor_.CanRunAgain();  // --once, or the guard was killed
   }
 

@@ -87,7 +87,8 @@ void OutageNotice::TellOfRefusal(const std::stop_token& stop) {
         absl::StrCat(core_->trouble(),
                      "; if most servers say so for a session timeout, a new session begins, with ",
                      "tokens that start again: raise the epoch (zkr epoch --raise)"));
-  } while (SleepFor(absl::Seconds(1), stop));
+    // Often enough: it has half of a session timeout to be told.
+  } while (SleepFor(std::min(absl::Seconds(1), core_->session_timeout() / 8), stop));
 }
 
 std::string WhyItWaits(const std::string& path, std::vector<ContenderInfo> queue,

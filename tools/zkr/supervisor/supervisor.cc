@@ -125,12 +125,14 @@ bool Supervisor::Step(const WhileHeld& held, LossWatch& loss) {
                   {signal_fd_.get(), POLLIN, 0},
                   {loss.fd(), POLLIN, 0},
                   {child_signal_.get(), POLLIN, 0}};
+  const BootTime began = BootNow();
   poll(fds, 5, MillisecondsToNextTimer());
   // A stopped guard is continued here, at every step, before it is needed.
   TendGuard();
   // First: what reached the whole tree may be what ended CMD.
   if (fds[2].revents != 0) HandleSignals();
   if (fds[0].revents != 0) HandleRunner(loss);
+  now_.looked_at = began;
   if (fds[3].revents != 0) {
     loss.Take();
     now_.ending.Lose(BootNow());

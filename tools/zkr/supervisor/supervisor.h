@@ -134,6 +134,7 @@ class Supervisor {
     std::vector<int> passed_on = {};  // each kPassOn, in order
     bool tree_killed = false;         // the guard has been told
     base::BootTime ended_at = {};     // CMD
+    base::BootTime looked_at = {};    // for signals: one that is found now has come since then
     Ending ending = {};
     base::BootTime given_up_at = base::BootTime::InfiniteFuture();
     base::BootTime complain_at = base::BootTime::InfiniteFuture();  // of a tree that does not die
