@@ -115,10 +115,12 @@ class Spans : public zkrecipes::EventListener {
 int main(int argc, char** argv) {
   const char* servers = argc > 1 ? argv[1] : std::getenv("ZKR_SERVERS");
   if (servers == nullptr) return std::cerr << "usage: events SERVERS\n", 2;
-  std::atomic<bool> released = false;
+  std::atomic<bool> has_session = false, connected = false, released = false;
   const auto log = std::make_shared<zkrecipes::LogListener>(
-      zkrecipes::LogOptions{.sink = [&released](const zkrecipes::LogRecord& record) {
+      zkrecipes::LogOptions{.sink = [&](const zkrecipes::LogRecord& record) {
         WriteToServicesLog(ToString(record.level), ToText(record));
+        if (record.event == zkrecipes::LogEvent::kSession) has_session = true;
+        if (record.event == zkrecipes::LogEvent::kClient) connected = true;
         if (record.event == zkrecipes::LogEvent::kReleased) released = true;
       }});
   auto client = zkrecipes::Client::Connect(
@@ -134,7 +136,6 @@ int main(int argc, char** argv) {
   (void)lock.Acquire({absl::Milliseconds(100)});  // in vain: it is held
   (void)std::move(*lease).Release();
   // Events are told a moment after the fact; a service lives longer than this.
-  for (int i = 0; i < 1000 && !(released && spans->written() == 3); ++i) {
-    absl::SleepFor(absl::Milliseconds(10));
-  }
+  const auto told = [&] { return has_session && connected && released && spans->written() == 3; };
+  for (int i = 0; i < 1000 && !told(); ++i) absl::SleepFor(absl::Milliseconds(10));
 }

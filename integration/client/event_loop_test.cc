@@ -17,6 +17,7 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -121,7 +122,9 @@ TEST_F(EventLoopTest, CostsNobodyALeaseWhileOthersCloseOnASilentServer) {
   };
   std::vector<std::shared_ptr<Client>> closing;
   for (int i = 0; i < 8; ++i) closing.push_back(on(silent));
-  auto neighbour = on(leader);
+  // Longer than what a slow machine takes away, and shorter than eight such waits.
+  auto neighbour = NewClient(
+      {.servers = ensemble().server(leader), .session_timeout = absl::Seconds(10), .loop = loop_});
   const Lease held = Acquired(neighbour);
   ASSERT_EQ(members().Pause(silent), absl::OkStatus());
   std::vector<std::future<absl::Status>> closed;
@@ -299,7 +302,7 @@ TEST_F(ShortageTest, ANoticeBehindABlockedOneComesOnceAThreadCanBeStarted) {
     std::list<std::stop_callback<std::function<void()>>> notices;
     for (int i = 0; i < 2; ++i) {
       auto lease =
-          Lock(*client, absl::StrCat(node_path(), "/", i), {.hold_at_most = absl::Seconds(2)})
+          Lock(*client, absl::StrCat(node_path(), "/", i), {.hold_at_most = absl::Seconds(5)})
               .Acquire({kSoon});
       ASSERT_TRUE(lease.ok()) << lease.status();
       held.push_back(*std::move(lease));
@@ -309,7 +312,7 @@ TEST_F(ShortageTest, ANoticeBehindABlockedOneComesOnceAThreadCanBeStarted) {
     for (const Lease& lease : held) {
       EXPECT_TRUE(Eventually([&] { return lease.state() == Lease::State::kLost; }));
     }
-    EXPECT_TRUE(Eventually([&] { return begun == 1; }));
+    EXPECT_TRUE(Eventually([&] { return begun >= 1; }));
     AllowThreadsAgain();
     EXPECT_TRUE(Eventually([&] { return told.try_wait(); }));
     release.count_down();
@@ -319,7 +322,7 @@ TEST_F(ShortageTest, ANoticeBehindABlockedOneComesOnceAThreadCanBeStarted) {
 
 TEST_F(ShortageTest, CallbacksOfOneClientThatBlockKeepNoNoticeFromAnother) {
   constexpr int kBlocking = 70;  // more than there are threads
-  const LockOptions brief{.hold_at_most = absl::Seconds(2)};
+  const LockOptions brief{.hold_at_most = absl::Seconds(5)};
   auto one = NewClient();
   auto other = NewClient();
   std::latch release(1);
@@ -332,7 +335,10 @@ TEST_F(ShortageTest, CallbacksOfOneClientThatBlockKeepNoNoticeFromAnother) {
   };
   for (int i = 0; i < kBlocking; ++i) {
     hold(one, i);
-    blocking.emplace_back(held.back().ended(), [&release] { release.wait(); });
+    // Here, if its end came before this: then it would block the test.
+    blocking.emplace_back(held.back().ended(), [&release, main = std::this_thread::get_id()] {
+      if (std::this_thread::get_id() != main) release.wait();
+    });
   }
   for (const Lease& lease : held) {
     EXPECT_TRUE(Eventually([&] { return lease.state() == Lease::State::kLost; }));

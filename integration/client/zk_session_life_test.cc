@@ -122,7 +122,11 @@ TEST_F(ZkSessionLifeTest, ExpiresWhenItsLoopStoodStillTooLong) {
   std::vector<std::string> lines;
   const absl::Duration closing = Undisturbed([&] {
     auto session = Connect({.timeout = absl::Seconds(1)});
-    mine = session->Do(Create{Child("n-"), "", CreateMode::kEphemeralSequential}).path;
+    EXPECT_TRUE(Eventually([&] {  // also where a server is slow
+      const zk::Reply made = session->Do(Create{Child("n-"), "", CreateMode::kEphemeralSequential});
+      mine = made.path;
+      return made.code == Code::kOk;
+    }));
     session->OnLoop([](zk::Handle&) { absl::SleepFor(absl::Seconds(3)); });
     session->OnLoop([&](zk::Handle& handle) {
       for (int i = 0; i < 3; ++i) {
@@ -132,6 +136,10 @@ TEST_F(ZkSessionLifeTest, ExpiresWhenItsLoopStoodStillTooLong) {
     EXPECT_TRUE(session->journal().WaitFor("ended ZSESSIONEXPIRED"));
     EXPECT_EQ(session->Do(Get{"/"}).code, Code::kSessionExpired) << "also what comes later";
     lines = session->journal().lines();
+    // One for each server that was too slow to take it back.
+    std::erase_if(lines, [](const std::string& line) {
+      return line.starts_with("disconnected ") && line != "disconnected 0";
+    });
     EXPECT_EQ(session->pending(), 0);
     return session->Close();
   });

@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 
 #include "integration/fixtures/client_fixture.h"
+#include "integration/fixtures/stall.h"
 #include "zkrecipes/leader_election.h"
 
 namespace zkrecipes::integration {
@@ -47,17 +48,22 @@ class FiguresTest : public ClientTest {
     return Settled([this] { return Packets(); });
   }
 
-  // The value that several looks in a row agree on: deletions in the background take a moment.
+  // The value that several looks in a row agree on, while what is under way could go on: deletions
+  // in the background take a moment.
   template <typename F>
   int64_t Settled(F look) {
-    int64_t last = look();
-    for (int same = 0; same < 4;) {
-      absl::SleepFor(absl::Milliseconds(25));
-      const int64_t now = look();
-      same = now == last ? same + 1 : 0;
-      last = now;
-    }
-    return last;
+    return Undisturbed(
+        [&look] {
+          int64_t last = look();
+          for (int same = 0; same < 4;) {
+            absl::SleepFor(absl::Milliseconds(25));
+            const int64_t now = look();
+            same = now == last ? same + 1 : 0;
+            last = now;
+          }
+          return last;
+        },
+        absl::Milliseconds(50));
   }
 };
 

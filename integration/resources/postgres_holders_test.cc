@@ -205,7 +205,8 @@ TEST_F(PostgresTest, TheKeyOfALargeRowIsReadWithoutTheRow) {
     EXPECT_EQ(a.Do("ROLLBACK"), absl::OkStatus());
     return took;
   };
-  const absl::Duration judging = take("UPDATE guarded SET id = id");
+  absl::Duration judging = absl::InfiniteDuration();  // the best of five: it takes milliseconds
+  for (int i = 0; i < 5; ++i) judging = std::min(judging, take("UPDATE guarded SET id = id"));
   const absl::Duration reading =
       take("SELECT sum(length(to_jsonb(guarded) ->> 'id')) FROM guarded");
   RecordProperty("judging_us", static_cast<int>(absl::ToInt64Microseconds(judging)));

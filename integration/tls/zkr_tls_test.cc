@@ -77,7 +77,8 @@ TEST_F(ZkrTlsTest, TakesTheFilesFromTheEnvironment) {
 
 TEST_F(ZkrTlsTest, RefusesAServerOfAnotherName) {
   testing::Program zkr(Zkr({"--tls-ca", File("ca"), "--tls-cert", File("certificate"), "--tls-key",
-                            File("key"), "--tls-server-name", "zk.example", "ls", "/zkr"}));
+                            File("key"), "--tls-server-name", "zk.example", "ls", "/zkr"},
+                           "6s"));
   EXPECT_EQ(zkr.Wait(), 69);
   EXPECT_THAT(zkr.Out(), IsEmpty());
   EXPECT_THAT(zkr.Err(), HasSubstr("has a certificate that is not for \"zk.example\" but for"));

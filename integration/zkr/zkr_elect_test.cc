@@ -124,9 +124,26 @@ TEST_F(ZkrElectTest, RestsAfterACommandThatEndsAtOnceAndOutOfTheQueue) {
            std::string::npos;
   }));
   EXPECT_THAT(a->Err(), HasSubstr("sh ended: a candidate for " + node_path() + " again in 1s"));
-  EXPECT_THAT(Queue(), IsEmpty());
+  EXPECT_TRUE(AwaitQueue(0));
   a->Signal(SIGTERM);
   EXPECT_EQ(a->Wait(), 1000 + SIGTERM);
+}
+
+// It is no signal that ends a command, as SIGTERM is; here it is for zkr, as none is there.
+TEST_F(ZkrElectTest, AHangUpAfterTheCommandsEndIsTheLastTerms) {
+  const std::string pid_file = dir_ / "pid";
+  auto a = StartCandidate("a",
+                          Holding(testing::Stubborn("TERM HUP") + "echo $$ > " + pid_file +
+                                  "; echo up >&9; " + UntilGo() + "exit 0"),
+                          {"--grace", "1h"});
+  ASSERT_TRUE(life_.WaitFor("deep"));
+  ASSERT_TRUE(life_.WaitFor("up"));
+  const pid_t command = std::stoi(testing::ReadFile(pid_file));
+  Go();
+  ASSERT_TRUE(Eventually([&] { return testing::StateOf(command) == 'X'; }));
+  a->Signal(SIGHUP);
+  EXPECT_EQ(a->Wait(), 1000 + SIGHUP);
+  EXPECT_TRUE(AwaitQueue(0));
 }
 
 TEST_F(ZkrElectTest, OnceIsOnce) {

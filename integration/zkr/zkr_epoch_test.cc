@@ -74,7 +74,10 @@ class ZkrEpochTest : public ::testing::TestWithParam<int> {
   static FencingPass PassOfAGrant(const std::shared_ptr<Client>& client) {
     auto lease = Lock(client, kEpochLock).Acquire({kSoon});
     EXPECT_TRUE(lease.ok()) << lease.status();
-    return lease.ok() ? lease->pass() : FencingPass();
+    const FencingPass pass = lease.ok() ? lease->pass() : FencingPass();
+    // Nothing of it is left to be written: a client that has seen that is refused after a restore.
+    if (lease.ok()) std::move(*lease).Release({kSoon}).IgnoreError();
+    return pass;
   }
 
   Answer Run(const std::vector<std::string>& words) {
@@ -238,7 +241,7 @@ TEST_P(ZkrEpochCommandTest, AStrangersRecordIsFoundRefusedAndMadeAnew) {
   EXPECT_EQ(Run({"epoch", "--make"}).status, 64) << "for whom?";
   EXPECT_EQ(Run({"epoch", "--make", "--digest-file", users}).status, 64) << "above which?";
   EXPECT_EQ(Run({"epoch", "--make", "--above", "4", "--digest-file", users}).out, "5\n");
-  EXPECT_EQ(Run({"doctor", "--digest-file", users}).status, 0);
+  EXPECT_EQ(Undisturbed([&] { return Run({"doctor", "--digest-file", users}); }).status, 0);
   EXPECT_EQ(as({}, zk::SetData{"/zkrecipes/epoch", "6", -1}).code, zk::Code::kNoAuth);
   EXPECT_EQ(as({}, zk::Delete{"/zkrecipes/epoch"}).code, zk::Code::kNoAuth);
 

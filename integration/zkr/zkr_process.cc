@@ -130,10 +130,12 @@ bool LifeLine::WaitUntilCut() {
   });
 }
 
-std::string WithoutConnecting(const std::string& said) {
-  const std::vector<absl::string_view> kept = absl::StrSplit(
-      said, '\n',
-      [](absl::string_view line) { return !absl::StartsWith(line, "zkr: connecting to "); });
+std::string WithoutWaiting(const std::string& said) {
+  const std::vector<absl::string_view> kept =
+      absl::StrSplit(said, '\n', [](absl::string_view line) {
+        return !absl::StartsWith(line, "zkr: connecting to ") &&
+               !absl::StartsWith(line, "zkr: waiting for an answer of ");
+      });
   return absl::StrJoin(kept, "\n");
 }
 
@@ -192,6 +194,14 @@ void BlockStderr() {
   }
   fcntl(fds[1], F_SETFL, 0);
   dup2(fds[1], STDERR_FILENO);
+}
+
+void GiveItAClosedPipe() {
+  int ends[2];
+  if (pipe(ends) != 0) _exit(99);
+  dup2(ends[1], STDOUT_FILENO);
+  close(ends[0]);
+  close(ends[1]);
 }
 
 Answer RunToEnd(const std::vector<std::string>& argv) {

@@ -77,9 +77,9 @@ class Scripts {
   LifeLine life_{dir_ / "life"};
 };
 
-// Without the lines in which zkr says that it is still connecting: it does once that takes a
-// second, as in a stall of the machine.
-std::string WithoutConnecting(const std::string& said);
+// Without the lines in which zkr says that it is still connecting, or waiting for an answer: those
+// that it writes once that takes a second, as in a stall of the machine.
+std::string WithoutWaiting(const std::string& said);
 
 struct ProgramOptions {
   std::map<std::string, std::string> environment = {};
@@ -104,7 +104,7 @@ class Program {
   bool IsRunning();
 
   std::string Out() const { return ReadFile(dir_ / "out"); }
-  std::string Err() const { return WithoutConnecting(ReadFile(dir_ / "err")); }
+  std::string Err() const { return WithoutWaiting(ReadFile(dir_ / "err")); }
 
  private:
   bool Reap();
@@ -123,6 +123,8 @@ inline std::string Stubborn(const std::string& signals) {
 
 // Makes this process's stderr a pipe that is full, and that nothing ever reads. For in_child.
 void BlockStderr();
+// Its stdout is a pipe that nothing reads any more.
+void GiveItAClosedPipe();
 
 // The results of a program that has run to its end.
 struct Answer {

@@ -96,7 +96,7 @@ TEST_F(ZkrRefusalTest, SaysThatPermissionIsDenied) {
 TEST_F(ZkrRefusalTest, SaysOnceThatTheServersHaveLostTheirDataAndLeadsAgain) {
   servers::LocalServers one(*testing::LocalEnsemble::Start({.servers = 1}));
   auto leader =
-      Client::Connect({.servers = one.list(), .session_timeout = absl::Seconds(2)}, {kSoon});
+      Client::Connect({.servers = one.list(), .session_timeout = absl::Seconds(10)}, {kSoon});
   ASSERT_TRUE(leader.ok()) << leader.status();
   // More than the emptied server will have seen while the test asks it.
   for (int i = 0; i < 300; ++i) ASSERT_TRUE(Lock(*leader, "/seen").Acquire({kSoon}).ok());

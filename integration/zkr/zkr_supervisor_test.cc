@@ -18,6 +18,7 @@
 
 #include "gmock/gmock.h"
 
+#include "integration/fixtures/stall.h"
 #include "integration/zkr/zkr_supervisor_fixture.h"
 #include "tools/zkr/supervisor/process.h"
 
@@ -87,17 +88,25 @@ TEST_P(Supervised, StartsTheCommandWithTheSignalStateOfZkr) {
 
 TEST_P(Supervised, EndsWhatTheCommandLeavesBehindBeforeItReturns) {
   Program program(
-      Shell(Holding(Stubborn("TERM") + "(sleep 1000; echo never >&9) & exit 5"), "300ms"));
+      Shell(Holding(Stubborn("TERM") + "(sleep 1000; echo never >&9) & " + UntilGo() + "exit 5"),
+            "300ms"));
+  ASSERT_TRUE(life_.WaitFor("deep"));
+  Go();
   EXPECT_EQ(program.Wait(), 5);
   EXPECT_FALSE(life_.IsHeld());
 }
 
 TEST_P(Supervised, LetsWhatIsAboutToEndFinish) {
   const std::string late = dir_ / "late";
-  // Until CMD has been waited for, it is there.
-  Program program(Shell("(while [ -e /proc/$$ ]; do :; done; echo done > " + late + ") & exit 0"));
-  EXPECT_EQ(program.Wait(), 0);
-  EXPECT_EQ(ReadFile(late), "done\n");
+  EXPECT_EQ(integration::Undisturbed([&] {
+              std::filesystem::remove(late);
+              // Until CMD has been waited for, it is there.
+              Program program(
+                  Shell("(while [ -e /proc/$$ ]; do :; done; echo done > " + late + ") & exit 0"));
+              EXPECT_EQ(program.Wait(), 0);
+              return ReadFile(late);
+            }),
+            "done\n");
 }
 
 TEST_P(Supervised, CutsTheGraceOfLeftoversShortWhenAskedToEnd) {

@@ -30,6 +30,7 @@ namespace zkrecipes::integration {
 namespace {
 
 using nlohmann::json;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
@@ -158,6 +159,7 @@ TEST_F(ZkrLsTest, ShowsWhoOwnsEachPartition) {
     return shown["members"][0]["owns"] == 2 && shown["members"][1]["owns"] == 2;
   };
   ASSERT_TRUE(Eventually(balanced)) << shown;
+  CatchUp(other());  // its server may lag behind the one that zkr has asked
   const json& members = shown["members"];
   EXPECT_EQ(members[0]["id"], "web-1");
   EXPECT_EQ(members[0]["state"], "present");
@@ -223,7 +225,7 @@ TEST_F(ZkrLsTest, WatchesTheQueueUntilItIsInterrupted) {
   EXPECT_TRUE(Eventually([&] { return zkr->Out().find(token) != std::string::npos; }));
   zkr->Signal(SIGINT);
   EXPECT_EQ(zkr->Wait(), 1000 + SIGINT);
-  EXPECT_THAT(zkr->Err(), IsEmpty());
+  EXPECT_THAT(zkr->Err(), AnyOf(IsEmpty(), HasSubstr("the servers answer again")));
 }
 
 // A view that shows "held" all through an outage would be believed.

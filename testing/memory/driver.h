@@ -14,6 +14,7 @@
 #include "lib/base/executor.h"
 #include "lib/base/mutex.h"
 #include "testing/memory/simulation.h"
+#include "testing/memory/threads.h"
 #include "zkrecipes/executor.h"
 
 namespace zkrecipes::testing::memory {
@@ -74,12 +75,10 @@ class CountingExecutor : public Executor {
   // False if there is still something running after `at_most`, or if this is one of its tasks.
   bool WaitUntilIdle(std::chrono::nanoseconds at_most) {
     if (inside_) return false;
-    const auto until = std::chrono::steady_clock::now() + at_most;
     base::MutexLock lock(counts_->mutex);
-    while (counts_->running > 0) {
-      const auto left = until - std::chrono::steady_clock::now();
-      if (left <= std::chrono::nanoseconds::zero()) return false;
-      counts_->idle.WaitFor(counts_->mutex, left);
+    for (RunningTime left(at_most); counts_->running > 0;) {
+      if (left.over()) return false;
+      left.WaitFor(counts_->idle, counts_->mutex);
     }
     return true;
   }

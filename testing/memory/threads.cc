@@ -48,16 +48,13 @@ int BlockedThreads::WakeThoseOver(uint64_t before) {
 }
 
 bool BlockedThreads::LetGo(std::chrono::nanoseconds at_most) {
-  const auto until = std::chrono::steady_clock::now() + at_most;
   base::MutexLock lock(mutex_);
   // One that comes back at once, to wait for nothing again, is not waited for again.
   const uint64_t before = next_;
   const int over = WakeThoseOver(before);
   int left = over;
-  while (left > 0) {
-    const auto rest = until - std::chrono::steady_clock::now();
-    if (rest <= std::chrono::nanoseconds::zero()) break;
-    left_.WaitFor(mutex_, rest);
+  for (RunningTime rest(at_most); left > 0 && !rest.over();) {
+    rest.WaitFor(left_, mutex_);
     left = WakeThoseOver(before);
   }
   return left < over;

@@ -16,6 +16,24 @@
 
 namespace zkrecipes::testing::memory {
 
+// A limit in real time for other threads of this process, in which a moment for which the machine
+// stood still counts as one look.
+class RunningTime {
+ public:
+  explicit RunningTime(std::chrono::nanoseconds at_most) : left_(at_most) {}
+  bool over() const { return left_ <= std::chrono::nanoseconds::zero(); }
+  // Until the next look at most.
+  void WaitFor(base::CondVar& condition, base::Mutex& mutex) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+    const auto begin = std::chrono::steady_clock::now();
+    condition.WaitFor(mutex, std::min(left_, kLook));
+    left_ -= std::min<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin, kLook);
+  }
+
+ private:
+  static constexpr std::chrono::nanoseconds kLook = std::chrono::milliseconds(20);
+  std::chrono::nanoseconds left_;
+};
+
 // The threads that wait in the library, for an answer or for the ensemble's time. Thread-safe.
 class BlockedThreads : public base::WaitObserver {
  public:
@@ -53,18 +71,20 @@ class Patience {
  public:
   // Whether `predicate` becomes true in time, with this `part` (from 0 to 1) of the bound used up.
   bool Sees(const std::function<bool()>& predicate, double part) {
-    const Time begin = Clock::now();
     const Time until = begin_ + part * part * part * kInAll;
-    const Time busy_until = begin + std::min(kBusyAtOnce, busy_left_);
-    while (true) {
-      const Time now = Clock::now();
-      const bool wait = now < until || (now < busy_until && AnotherThreadRuns());
+    Span busy = std::min(kBusyAtOnce, busy_left_);
+    for (Time last = Clock::now();;) {
+      const bool wait = last < until || (busy > Span::zero() && AnotherThreadRuns());
       if (predicate()) return true;
-      if (!wait) break;
+      if (!wait) return false;
       std::this_thread::sleep_for(kGlance);
+      const Time now = Clock::now();
+      // If the machine stood still, so did the other threads.
+      const Span spent = std::min(Span(now - last), kLongestGlance);
+      busy -= spent;
+      busy_left_ -= std::min(busy_left_, spent);
+      last = now;
     }
-    busy_left_ -= std::min(busy_left_, Span(Clock::now() - begin));
-    return false;
   }
 
  private:
@@ -72,6 +92,7 @@ class Patience {
   using Span = std::chrono::duration<double, std::nano>;
   using Time = std::chrono::time_point<Clock, Span>;
   static constexpr std::chrono::microseconds kGlance{20};
+  static constexpr Span kLongestGlance = std::chrono::milliseconds(1);
   static constexpr Span kInAll = std::chrono::seconds(2);
   static constexpr Span kBusyAtOnce = std::chrono::milliseconds(100);
   const Time begin_ = Clock::now();
