@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs zkrecipes-bench, counts instructions, and writes tables and plots of both.
 
-usage: report.py DIRECTORY [ARGUMENTS OF zkrecipes-bench]; or report.py DIRECTORY --again, to write them anew from the
-figures that are there. DIRECTORY gets figures.json and the plots; if DIRECTORY.md is there, its sections between
-`<!-- figures: NAME -->` and `<!-- end -->` become the tables.
+usage: report.py DIRECTORY [ARGUMENTS OF zkrecipes-bench]; or report.py DIRECTORY --again, to write
+them anew from the figures that are there. DIRECTORY gets figures.json and the plots; if
+DIRECTORY.md is there, its sections between `<!-- figures: NAME -->` and `<!-- end -->` become the
+tables.
 """
 import datetime
 import json
@@ -21,16 +22,21 @@ import check_cost  # noqa: E402
 import plot  # noqa: E402
 
 BIN = ROOT / "build/bin"
-COSTS = (("cpu us", "processor, µs"), ("switches", "voluntary context switches"), ("allocations", "allocations"))
+COSTS = (("cpu us", "processor, µs"), ("switches", "voluntary context switches"),
+         ("allocations", "allocations"))
 CYCLE, BUSY = "uncontended cycle, median", "32 clients on one lock"
 HELD = "a held lock, with beats"
 
 
 def machine():
-    cpu = re.search(r"model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text())
-    virtual = subprocess.run(["systemd-detect-virt", "--quiet"]).returncode == 0 if pathlib.Path(
-        "/usr/bin/systemd-detect-virt").exists() else "hypervisor" in pathlib.Path("/proc/cpuinfo").read_text()
-    return {"cores": os.cpu_count(), "processor": cpu[1] if cpu else "unknown", "virtual": bool(virtual),
+    cpuinfo = pathlib.Path("/proc/cpuinfo").read_text()
+    cpu = re.search(r"model name\s*: (.*)", cpuinfo)
+    if pathlib.Path("/usr/bin/systemd-detect-virt").exists():
+        virtual = subprocess.run(["systemd-detect-virt", "--quiet"]).returncode == 0
+    else:
+        virtual = "hypervisor" in cpuinfo
+    return {"cores": os.cpu_count(), "processor": cpu[1] if cpu else "unknown",
+            "virtual": bool(virtual),
             "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30),
             "load_before": os.getloadavg()[0], "date": datetime.date.today().isoformat()}
 
@@ -43,7 +49,8 @@ def measure(directory, arguments):
         print("zkrecipes-bench failed; what follows is of the rounds before", file=sys.stderr)
     runs = json.loads(file.read_text())
     file.unlink()
-    counts = {entrant: check_cost.count(BIN / "zkr", BIN / "zkrecipes-bench", entrant) for entrant in ("floor", "ours")}
+    counts = {entrant: check_cost.count(BIN / "zkr", BIN / "zkrecipes-bench", entrant)
+              for entrant in ("floor", "ours")}
     own = [a for i, a in enumerate(arguments) if "--peer" not in (a, arguments[i - 1] if i else "")]
     return {"machine": before, "arguments": own, "counts": counts,
             "runs": runs}
@@ -77,8 +84,10 @@ def speeds(data):
             for unit in [u for u in ("us", "/s") if u in runs.get(name, {}).get("ours", {})]:
                 of = {e: runs[name].get(e, {}).get(unit, []) for e in entrants}
                 label = name.replace(", median", "") + (", µs" if unit == "us" else ", a second")
-                yield [label, *(median(of[e]) for e in entrants), ratio(of["ours"], of.get("floor", []))]
-    return table(["", *(plot.ENTRANTS[e][0] for e in entrants), "zkrecipes / bare C client"], rows())
+                yield [label, *(median(of[e]) for e in entrants),
+                       ratio(of["ours"], of.get("floor", []))]
+    return table(["", *(plot.ENTRANTS[e][0] for e in entrants), "zkrecipes / bare C client"],
+                 rows())
 
 
 def costs(data):
@@ -88,7 +97,8 @@ def costs(data):
         for name in (CYCLE, BUSY):
             for unit, label in COSTS:
                 of = {e: runs.get(name, {}).get(e, {}).get(unit, []) for e in entrants}
-                yield [f"{name.replace(', median', '')}: {label}", *(median(of[e]) for e in entrants)]
+                yield [f"{name.replace(', median', '')}: {label}",
+                       *(median(of[e]) for e in entrants)]
         yield ["uncontended cycle: instructions (1 server)",
                *(f"{counts[e]['instructions']:,}" if e in counts else "-" for e in entrants)]
         for name in ("uncontended cycle, wire", "hand-over, wire"):
@@ -105,8 +115,10 @@ def crowds(data):
             for entrant in plot.present(runs, [name]):
                 of = runs[name][entrant]
                 yield [f"{plot.CROWD[name]:,} waiters, {plot.ENTRANTS[entrant][0]}",
-                       *(median(of.get(unit, [])) for unit in ("/s", "bytes", "ms to queue", "kB a waiter"))]
-    return table(["", "hand-offs a second", "bytes a hand-off", "ms to queue one more", "kB of memory a waiter"], rows())
+                       *(median(of.get(unit, []))
+                         for unit in ("/s", "bytes", "ms to queue", "kB a waiter"))]
+    return table(["", "hand-offs a second", "bytes a hand-off", "ms to queue one more",
+                  "kB of memory a waiter"], rows())
 
 
 def drains(data):
@@ -115,69 +127,88 @@ def drains(data):
         for name in [n for n in plot.CROWD if plot.CROWD[n] >= 1000 and n in runs]:
             for entrant in plot.present(runs, [name]):
                 of = runs[name][entrant]
-                yield [f"{plot.CROWD[name]:,} waiters, {plot.ENTRANTS[entrant][0]}", median(of.get("s to drain", [])),
-                       *(median(of.get(f"{unit}, quarter {n}", [])) for unit in ("/s", "bytes") for n in (1, 4))]
-    return table(["", "s in all", "a second: first quarter", "last quarter", "bytes each: first quarter", "last quarter"],
+                yield [f"{plot.CROWD[name]:,} waiters, {plot.ENTRANTS[entrant][0]}",
+                       median(of.get("s to drain", [])),
+                       *(median(of.get(f"{unit}, quarter {n}", []))
+                         for unit in ("/s", "bytes") for n in (1, 4))]
+    return table(["", "s in all", "a second: first quarter", "last quarter",
+                  "bytes each: first quarter", "last quarter"],
                  rows())
 
 
 def holdings(data):
     of = data["runs"].get(HELD, {})
-    return table(["a lock that is held, sessions of 10 s", "requests a second", "bytes a second, pings included"],
-                 ([plot.ENTRANTS[e][0], *(median(of[e].get(unit, [])) for unit in ("requests/s", "bytes/s"))]
+    return table(["a lock that is held, sessions of 10 s", "requests a second",
+                  "bytes a second, pings included"],
+                 ([plot.ENTRANTS[e][0],
+                   *(median(of[e].get(unit, [])) for unit in ("requests/s", "bytes/s"))]
                   for e in plot.present(data["runs"], [HELD])))
 
 
 def failovers(data):
     of = data["runs"].get("failover after kill -9", {})
-    return table(["sessions of 4 s", "from the kill to the next grant, ms", "from the session's end, ms"],
-                 ([plot.ENTRANTS[e][0], median(of[e].get("ms", [])), median(of[e].get("ms after the session's end", []))]
+    return table(["sessions of 4 s", "from the kill to the next grant, ms",
+                  "from the session's end, ms"],
+                 ([plot.ENTRANTS[e][0], median(of[e].get("ms", [])),
+                   median(of[e].get("ms after the session's end", []))]
                   for e in plot.ENTRANTS if e in of))
 
 
 PROMISES = {
     "floor": ("-", "-", "first come, first served"),
     "ours": ("until a proven deadline", "one for each grant", "first come, first served"),
-    "kept": ("until a proven deadline", "the node's, and the turn", "first come, first served; 64 local turns may pass"),
-    "postgres": ("as long as its connection lives, which it does not know", "none", "first come, first served"),
-    "redis": ("for a time, if one server's clock and memory hold", "none", "whoever asks at the right moment")}
+    "kept": ("until a proven deadline", "the node's, and the turn",
+             "first come, first served; 64 local turns may pass"),
+    "postgres": ("as long as its connection lives, which it does not know", "none",
+                 "first come, first served"),
+    "redis": ("for a time, if one server's clock and memory hold", "none",
+              "whoever asks at the right moment")}
 
 
 def kept(data):
     def of(name, unit):
-        return {e: median(figures.get(unit, [])) for e, figures in data["runs"].get(name, {}).items()}
+        entrants = data["runs"].get(name, {})
+        return {e: median(figures.get(unit, [])) for e, figures in entrants.items()}
     columns = [of("one thread, again and again", "us"), of("8 threads of one process", "/s"),
                of("8 threads of two processes", "/s"), of("two processes that take turns", "us"),
                of("newcomer to an idle lock", "us")]
-    return table(["", "one thread, again and again, µs", "8 threads of one process, a second", "of two, a second",
-                  "two processes in turn, µs", "newcomer to an idle lock, µs", "its holder may believe", "token", "order"],
-                 ([plot.KEPT[e][0], *(column.get(e, "-") for column in columns), *PROMISES[e]] for e in plot.KEPT
-                  if e in columns[0]))
+    return table(["", "one thread, again and again, µs", "8 threads of one process, a second",
+                  "of two, a second", "two processes in turn, µs", "newcomer to an idle lock, µs",
+                  "its holder may believe", "token", "order"],
+                 ([plot.KEPT[e][0], *(column.get(e, "-") for column in columns), *PROMISES[e]]
+                  for e in plot.KEPT if e in columns[0]))
 
 
 def taken_on(data):
-    m = data["machine"]
-    yield (f"Taken on {m['date']}, on a {'virtual ' if m['virtual'] else ''}machine with {m['cores']} cores ({m['processor']}), "
-           f"{m['memory_gb']} GB; load before: {m['load_before']:.1f}. Arguments: `{' '.join(data['arguments']) or 'none'}`; rounds: "
-           f"{max(len(v) for v in data['runs'][CYCLE]['ours'].values()) if CYCLE in data['runs'] else 0}.")
+    m, runs = data["machine"], data["runs"]
+    rounds = max(len(v) for v in runs[CYCLE]["ours"].values()) if CYCLE in runs else 0
+    yield (f"Taken on {m['date']}, on a {'virtual ' if m['virtual'] else ''}machine with "
+           f"{m['cores']} cores ({m['processor']}), {m['memory_gb']} GB; "
+           f"load before: {m['load_before']:.1f}. "
+           f"Arguments: `{' '.join(data['arguments']) or 'none'}`; rounds: {rounds}.")
 
 
-SECTIONS = {"machine": taken_on, "speed": speeds, "cost": costs, "crowd": crowds, "drain": drains, "held": holdings,
-            "failover": failovers, "kept": kept}
+SECTIONS = {"machine": taken_on, "speed": speeds, "cost": costs, "crowd": crowds,
+            "drain": drains, "held": holdings, "failover": failovers, "kept": kept}
 
 
 def main():
     directory = pathlib.Path(sys.argv[1])
     directory.mkdir(parents=True, exist_ok=True)
     file = directory / "figures.json"
-    data = json.loads(file.read_text()) if "--again" in sys.argv else measure(directory, sys.argv[2:])
-    file.write_text(json.dumps(data, indent=None, sort_keys=True).replace('"}, "', '"},\n"').replace("]}}, ", "]}},\n") + "\n")
+    if "--again" in sys.argv:
+        data = json.loads(file.read_text())
+    else:
+        data = measure(directory, sys.argv[2:])
+    figures = json.dumps(data, indent=None, sort_keys=True)
+    file.write_text(figures.replace('"}, "', '"},\n"').replace("]}}, ", "]}},\n") + "\n")
     plot.draw(data["runs"], directory)
     page = directory.with_suffix(".md")
     text = page.read_text() if page.exists() else ""
     for name, lines in SECTIONS.items():
         said = "\n".join(lines(data))
-        text = re.sub(rf"(<!-- figures: {name} -->\n).*?(<!-- end -->)", lambda m: f"{m[1]}{said}\n{m[2]}", text, flags=re.S)
+        section = rf"(<!-- figures: {name} -->\n).*?(<!-- end -->)"
+        text = re.sub(section, lambda m: f"{m[1]}{said}\n{m[2]}", text, flags=re.S)
         if not page.exists():
             print(f"\n{said}")
     if page.exists():

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Proves that an acquire and release cost no more than bench/cost.json says.
 
-usage: check_cost.py ZKR BENCH [--fix] [--without-metrics]; --fix writes what was counted. Counted, not timed: the noise of a machine does not
-change it. The same with listeners: the metrics, and a log in which nothing is written. Instructions are those in user space of one uncontended cycle, by valgrind: a long run's less a short run's.
-Context switches are the voluntary ones of a cycle of 32 clients that share a lock. They do depend on what else the machine
-does, so what is held is the floor's in the same run, with a margin: two threads that wake each other make twice as many.
+usage: check_cost.py ZKR BENCH [--fix] [--without-metrics]; --fix writes what was counted. Counted,
+not timed: the noise of a machine does not change it. The same with listeners: the metrics, and a
+log in which nothing is written. Instructions are those in user space of one uncontended cycle, by
+valgrind: a long run's less a short run's. Context switches are the voluntary ones of a cycle of 32
+clients that share a lock. They do depend on what else the machine does, so what is held is the
+floor's in the same run, with a margin: two threads that wake each other make twice as many.
 """
 import json
 import pathlib
@@ -26,17 +28,19 @@ SWITCHES_OF_FLOOR = 1.5
 
 
 def bench(program, servers, entrant, cycles, prefix, *more):
-    command = [*prefix, program, "--servers", servers, "--entrant", entrant, "--only", CYCLE, "--rounds", "1",
-               "--scale", str(cycles / 1000), *more]
+    command = [*prefix, program, "--servers", servers, "--entrant", entrant, "--only", CYCLE,
+               "--rounds", "1", "--scale", str(cycles / 1000), *more]
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stderr
 
 
 def instructions(program, servers, entrant, folder):
-    """The least of three: a reply that comes late costs another round of the loop. Each with another end of the heap, since
-    what is freed beside that takes 0.4 k more, by chance."""
+    """The least of three: a reply that comes late costs another round of the loop. Each with
+    another end of the heap, since what is freed beside that takes 0.4 k more, by chance."""
     def of(cycles, heap):
-        said = bench(program, servers, entrant, cycles, ["env", f"GLIBC_TUNABLES=glibc.malloc.top_pad={heap}", "valgrind",
-                                                         "--tool=callgrind", f"--callgrind-out-file={folder}/calls"])
+        top_pad = f"GLIBC_TUNABLES=glibc.malloc.top_pad={heap}"
+        said = bench(program, servers, entrant, cycles,
+                     ["env", top_pad, "valgrind", "--tool=callgrind",
+                      f"--callgrind-out-file={folder}/calls"])
         return int(re.search(r"Collected : (\d+)", said)[1])
     return round(min((of(LONG, heap) - of(SHORT, heap)) / (LONG - SHORT) for heap in HEAPS))
 
@@ -49,10 +53,12 @@ def allocations(program, servers, entrant, folder):
 
 def switches(program, servers, folder):
     """Ours / the floor's, the least of three."""
-    command = [program, "--servers", servers, "--only", CONTENDED, "--rounds", "3", "--scale", "0.2", "--json", f"{folder}/figures"]
+    command = [program, "--servers", servers, "--only", CONTENDED, "--rounds", "3",
+               "--scale", "0.2", "--json", f"{folder}/figures"]
     subprocess.run(command, check=True, capture_output=True, timeout=120)
     figures = json.loads(pathlib.Path(folder, "figures").read_text())[CONTENDED]
-    return min(ours / floor for ours, floor in zip(figures["ours"]["switches"], figures["floor"]["switches"]))
+    pairs = zip(figures["ours"]["switches"], figures["floor"]["switches"])
+    return min(ours / floor for ours, floor in pairs)
 
 
 def count(zkr, program, entrant="ours", listeners=()):

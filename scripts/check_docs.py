@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Proves that the documents say nothing that is not there. usage: check_docs.py; prints the mistakes, exits 1 if any.
+"""Proves that the documents say nothing that is not there. usage: check_docs.py; prints the
+mistakes, exits 1 if any.
 
 - Every relative link leads to a file, or to a heading of one.
-- Every test that is named (`Suite.Test`, `Suite.*`) exists. Each row of the tables of CASES names one, or one of
-  ctest's families (`family.*`), or says why not.
-- CONTRIBUTING's answers, such as `lib/queue/lease/lease.cc` `Lease::token`, and the stops of a journey, such as
-  `lib/queue/lease/lease.cc:Lease::token`: that file has that text, or that function.
-- Every listing of LISTINGS stands, line for line, in one of its sources, which are compiled and run.
+- Every test that is named (`Suite.Test`, `Suite.*`) exists. Each row of the tables of CASES names
+  one, or one of ctest's families (`family.*`), or says why not.
+- CONTRIBUTING's answers, such as `lib/queue/lease/lease.cc` `Lease::token`, and the stops of a
+  journey, such as `lib/queue/lease/lease.cc:Lease::token`: that file has that text, or that
+  function.
+- Every listing of LISTINGS stands, line for line, in one of its sources, which are compiled and
+  run.
 - No line is longer than 120 columns, but those of tables and with addresses.
 """
 import collections
@@ -19,7 +22,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CASES = {"docs/testing.md"}
-LISTINGS = {"docs/fencing.md": ("integration/resources/fencing_listings_test.cc", "examples/fenced_http.cc")}
+LISTINGS = {"docs/fencing.md": ("integration/resources/fencing_listings_test.cc",
+                                "examples/fenced_http.cc")}
 LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)]*))?\)")
 ANSWER = re.compile(r"`([\w./-]+\.\w+)` `([^`]+)`")
 STOP = re.compile(r"`([\w./-]+/[\w.-]+\.(?:cc|h)):((?:\w+::)*\w+)")
@@ -32,7 +36,8 @@ HEADS = ("| ---", "| case", "| kind")
 
 
 def files(*patterns):
-    listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", *patterns],
+    listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard",
+                             *patterns],
                             cwd=ROOT, capture_output=True, text=True, check=True)
     return [name for name in listed.stdout.split() if (ROOT / name).is_file()]
 
@@ -44,7 +49,8 @@ def text_of(name):
 
 @functools.cache
 def anchors(name):
-    """Of the headings, as GitHub makes them. (A line of a listing may pass for a heading: that does no harm.)"""
+    """Of the headings, as GitHub makes them. (A line of a listing may pass for a heading: that
+    does no harm.)"""
     made, seen = set(), collections.Counter()
     for heading in re.findall(r"^#+ (.*)$", text_of(name), re.MULTILINE):
         words = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).strip().lower()
@@ -61,8 +67,9 @@ def broken_links(name):
         there = (ROOT / name).parent / link if link else ROOT / name
         if not there.exists():
             yield f"{name}: no file {link}"
-        elif anchor and there.suffix == ".md" and anchor not in anchors(str(there.resolve().relative_to(ROOT))):
-            yield f"{name}: no heading {link}#{anchor}"
+        elif anchor and there.suffix == ".md":
+            if anchor not in anchors(str(there.resolve().relative_to(ROOT))):
+                yield f"{name}: no heading {link}#{anchor}"
 
 
 def tests():
@@ -82,7 +89,8 @@ def wrong_tests(name, known):
             named |= {(family, "*") for family in NAMED_FAMILY.findall(line)}
         for suite, test in sorted(named - known):
             yield f"{name}:{number}: no test {suite}.{test}"
-        if name in CASES and line.startswith("| ") and not line.startswith(HEADS) and not named and not NO_TEST.search(line):
+        case = name in CASES and line.startswith("| ") and not line.startswith(HEADS)
+        if case and not named and not NO_TEST.search(line):
             yield f"{name}:{number}: a case without a test"
 
 
@@ -112,7 +120,8 @@ def long_lines(name):
 def main():
     known, documents, wrong = tests(), files("*.md"), []
     for name in documents:
-        wrong += [*broken_links(name), *wrong_tests(name, known), *wrong_answers(name, STOP), *long_lines(name)]
+        wrong += [*broken_links(name), *wrong_tests(name, known), *wrong_answers(name, STOP),
+                  *long_lines(name)]
     wrong += wrong_answers("CONTRIBUTING.md", ANSWER)
     for name, sources in LISTINGS.items():
         wrong += lost_listings(name, sources)

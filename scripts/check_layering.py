@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Proves the layers of docs/design.md from the #include lines: an arrow only points down, and machines are pure; their
-switches name every state. Proves that a folder is a room, too: its sources are in the namespace of its name, and no folder
-has more than 40 files.
+"""Proves the layers of docs/design.md from the #include lines: an arrow only points down, and
+machines are pure; their switches name every state. Proves that a folder is a room, too: its sources
+are in the namespace of its name, and no folder has more than 40 files.
 
 usage: check_layering.py [ROOT]; prints each offence and exits 1 if there is one.
 """
@@ -12,22 +12,27 @@ import re
 import subprocess
 import sys
 
-# A folder may include itself, those before it, and the public headers whose sources lie at or below it.
+# A folder may include itself, those before it, and the public headers whose sources lie at or below
+# it.
 LAYERS = ["lib/base",
           # A library of its own, for those who guard a resource and know no ensemble.
           "lib/fencing",
-          # The rooms of lib/zk: the seam knows none of the others, and only the loop opens handles of the C client.
+          # The rooms of lib/zk: the seam knows none of the others, and only the loop opens handles
+          # of the C client.
           "lib/zk/seam", "lib/zk/tls", "lib/zk/wire", "lib/zk/c_client", "lib/zk/loop",
           "lib/session", "lib/queue", "lib/log", "lib/metrics", "recipes"]
 # These stand on top of the library, and each may include those before it.
 TOP = ["testing", "tools", "demo", "examples", "integration", "bench", "verification"]
 # A recipe that needs more of lib/zk than its vocabulary shows that the queue lacks a feature.
 RECIPES_MAY_TAKE = {"lib/zk/seam/code.h", "lib/zk/seam/path.h", "lib/zk/seam/types.h"}
-# Values, without a thread, a clock, a mutex or a reactor: what a machine may include besides its own folder.
-PURE = {"lib/base/boot_time.h", "lib/base/path.h", "lib/zk/seam/code.h", "lib/zk/seam/connect_pace.h",
-        "lib/zk/seam/path.h", "lib/zk/seam/types.h", "zkrecipes/lease_end.h"}
+# Values, without a thread, a clock, a mutex or a reactor: what a machine may include besides its
+# own folder.
+PURE = {"lib/base/boot_time.h", "lib/base/path.h", "lib/zk/seam/code.h",
+        "lib/zk/seam/connect_pace.h", "lib/zk/seam/path.h", "lib/zk/seam/types.h",
+        "zkrecipes/lease_end.h"}
 PURE_FOLDERS = ("lib/session/machine/", "lib/queue/machine/", "recipes/machine/")
-IMPURE_STD = {"thread", "mutex", "shared_mutex", "condition_variable", "atomic", "chrono", "random", "future"}
+IMPURE_STD = {"thread", "mutex", "shared_mutex", "condition_variable", "atomic", "chrono", "random",
+              "future"}
 PURE_ABSL = {"absl/container/inlined_vector.h", "absl/hash/hash.h", "absl/time/time.h"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
@@ -41,14 +46,16 @@ def folder_of(path):
 
 
 def public_floors(root):
-    """zkrecipes/x.h -> the number of the highest layer that it needs: its source's, or that of what it includes."""
+    """zkrecipes/x.h -> the number of the highest layer that it needs: its source's, or that of what
+    it includes."""
     floors = {}
     for floor, layer in enumerate(LAYERS):
         for source in (root / layer).rglob("*.cc"):
             first = re.search(r'#include "([^"]+)"', source.read_text())
             if first and re.fullmatch(rf"zkrecipes/(fencing/)?{source.stem}\.h", first[1]):
                 floors[first[1]] = floor
-    headers = {str(h.relative_to(root / "include")): h.read_text() for h in (root / "include/zkrecipes").rglob("*.h")}
+    headers = {str(h.relative_to(root / "include")): h.read_text()
+               for h in (root / "include/zkrecipes").rglob("*.h")}
 
     def floor_of(header):
         below = re.findall(r'#include "(zkrecipes/[\w/]+\.h)"', headers.get(header, ""))
@@ -68,8 +75,10 @@ def machine_complaint(file, quote, included):
 
 
 def switch_complaint(file, line):
-    """A state that a machine's switch forgets would wait for ever; without a default the compiler names it (-Wswitch)."""
-    if file.startswith(PURE_FOLDERS) and not OF_A_TEST.search(file) and re.match(r"\s*default:", line):
+    """A state that a machine's switch forgets would wait for ever; without a default the compiler
+    names it (-Wswitch)."""
+    if (file.startswith(PURE_FOLDERS) and not OF_A_TEST.search(file)
+            and re.match(r"\s*default:", line)):
         return "a switch of a machine names every state"
     return None
 
@@ -77,12 +86,17 @@ def switch_complaint(file, line):
 def complaint(file, quote, included, floors):
     """Why `file` must not include `included`, or None. Both are paths from the root."""
     if re.fullmatch(r"(zookeeper/)?(zookeeper\w*|proto|recordio)\.h|zookeeper\.jute\.h", included):
-        # The exceptions are the test that uses the multi-threaded client beside ours, and what the library is measured by.
+        # The exceptions are the test that uses the multi-threaded client beside ours, and what the
+        # library is measured by.
         others = ("lib/zk/", "integration/", "bench/")
-        allowed = file == "lib/zk/c_client/c_api.h" or (file.startswith(others) and file.endswith(".cc"))
-        return None if allowed else "only lib/zk/c_client/c_api.h and sources of lib/zk and bench may include ZooKeeper's headers"
-    if re.match(r"lib/zk/c_client/c_(?!client\.h)", included) and not file.startswith("lib/zk/c_client/"):
-        return "headers named c_* may include zookeeper.h, so they stay inside lib/zk/c_client; its door is c_client.h"
+        allowed = (file == "lib/zk/c_client/c_api.h"
+                   or (file.startswith(others) and file.endswith(".cc")))
+        return None if allowed else ("only lib/zk/c_client/c_api.h and sources of lib/zk and bench "
+                                     "may include ZooKeeper's headers")
+    inside = file.startswith("lib/zk/c_client/")
+    if re.match(r"lib/zk/c_client/c_(?!client\.h)", included) and not inside:
+        return ("headers named c_* may include zookeeper.h, so they stay inside lib/zk/c_client; "
+                "its door is c_client.h")
     test = OF_A_TEST.search(file)
     if file.startswith(PURE_FOLDERS) and not test:
         return machine_complaint(file, quote, included)
@@ -107,7 +121,8 @@ def complaint(file, quote, included, floors):
     order = LAYERS + TOP
     if order.index(target) > order.index(own):
         return f"{own} is below {target}"
-    if own == "recipes" and target.startswith("lib/zk/") and included not in RECIPES_MAY_TAKE and not test:
+    raw = target.startswith("lib/zk/") and included not in RECIPES_MAY_TAKE
+    if own == "recipes" and raw and not test:
         return "recipes never make raw ZooKeeper calls"
     return None
 
@@ -121,14 +136,18 @@ COLLECTIONS = {"docs/adr", "verification/mutants"}
 
 
 def internal_names(root):
-    """The names of zkrecipes::internal that public headers declare: whichever layer defines them stays in that namespace."""
-    blocks = re.findall(r"^namespace (?:\[\[[^]]*\]\] )?internal \{\n(.*?)^\}", "".join(
-        h.read_text() for h in sorted((root / "include/zkrecipes").rglob("*.h"))), re.DOTALL | re.MULTILINE)
-    return set(re.findall(r"^(?:template <.*> )?(?:class|struct) (?:\[\[[^]]*\]\] )?(\w+)", "".join(blocks), re.MULTILINE))
+    """The names of zkrecipes::internal that public headers declare: whichever layer defines them
+    stays in that namespace."""
+    texts = (h.read_text() for h in sorted((root / "include/zkrecipes").rglob("*.h")))
+    blocks = re.findall(r"^namespace (?:\[\[[^]]*\]\] )?internal \{\n(.*?)^\}", "".join(texts),
+                        re.DOTALL | re.MULTILINE)
+    declared = r"^(?:template <.*> )?(?:class|struct) (?:\[\[[^]]*\]\] )?(\w+)"
+    return set(re.findall(declared, "".join(blocks), re.MULTILINE))
 
 
 def namespace_offences(file, text, internal):
-    """Namespaces that `file` opens though they are neither its folder's nor those of public names."""
+    """Namespaces that `file` opens though they are neither its folder's nor those of public
+    names."""
     base = next((b for b in NAMED_ROOMS if file.startswith(b)), None)
     folder = file.rpartition("/")[0]
     if base is None or folder + "/" == base:
@@ -139,13 +158,15 @@ def namespace_offences(file, text, internal):
         name = opened.replace("inline ", "")
         if name == own or name.startswith(own + "::") or not name.startswith("zkrecipes"):
             continue
-        public = name == "zkrecipes" or (name == "zkrecipes::internal" and internal.intersection(re.findall(r"\w+", text)))
+        public = name == "zkrecipes" or (name == "zkrecipes::internal"
+                                         and internal.intersection(re.findall(r"\w+", text)))
         if not public:
             yield f"{file}: opens namespace {name}; its folder's is {own}"
 
 
 def crowded_folders(root):
-    listed = subprocess.run(["git", "ls-files"], cwd=root, capture_output=True, text=True, check=False).stdout.split()
+    listed = subprocess.run(["git", "ls-files"], cwd=root, capture_output=True, text=True,
+                            check=False).stdout.split()
     count = collections.Counter(f.rpartition("/")[0] for f in listed if (root / f).is_file())
     for folder, number in count.items():
         if number > FILES_IN_A_ROOM and folder not in COLLECTIONS:
@@ -167,11 +188,15 @@ def main():
         rooms += namespace_offences(file, path.read_text(), internal)
         for number, line in enumerate(path.read_text().splitlines(), 1):
             match = INCLUDE.match(line)
-            why = complaint(file, *match.groups(), floors) if match else switch_complaint(file, line)
+            if match:
+                why = complaint(file, *match.groups(), floors)
+            else:
+                why = switch_complaint(file, line)
             if why:
                 offences += 1
                 print(f"{file}:{number}: {line.strip()}\n    {why}")
-    print(*rooms, f"layering: {len(files)} files, {offences} offending lines, {len(rooms)} offences of rooms", sep="\n")
+    print(*rooms, f"layering: {len(files)} files, {offences} offending lines, "
+                  f"{len(rooms)} offences of rooms", sep="\n")
     return 1 if offences or rooms or not files else 0
 
 

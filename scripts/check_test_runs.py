@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Proves that every test runs in `./dev test` or `./dev nightly`, and that CONTRIBUTING.md says which.
+"""Proves that every test runs in `./dev test` or `./dev nightly`, and that CONTRIBUTING.md says
+which.
 
 usage: check_test_runs.py BUILD_DIR [--fix]; --fix writes CONTRIBUTING's table anew.
 """
@@ -38,22 +39,28 @@ def names(build, *select):
 
 def uncompiled(build):
     """Files of tests that no program is made of."""
-    files = subprocess.run(["git", "ls-files", "*_test.cc"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
-    compiled = (build / "build.ninja").read_text() + " ".join(f.read_text() for f in build.rglob("Unity/*.cxx"))
-    return [f"{file}: is in no program" for file in files if (ROOT / file).is_file() and f"/{file}" not in compiled]
+    listed = subprocess.run(["git", "ls-files", "*_test.cc"], cwd=ROOT, capture_output=True,
+                            text=True, check=True)
+    unities = " ".join(f.read_text() for f in build.rglob("Unity/*.cxx"))
+    compiled = (build / "build.ninja").read_text() + unities
+    return [f"{file}: is in no program" for file in listed.stdout.split()
+            if (ROOT / file).is_file() and f"/{file}" not in compiled]
 
 
 def table(nightly):
     rooms = collections.defaultdict(set)
     for name, room in nightly.items():
         rooms["the project" if room == "." else room].add(name)
-    return HEAD + "".join(f"| {room} | {', '.join(f'`{name}`' for name in sorted(names))} |\n" for room, names in sorted(rooms.items()))
+    rows = (f"| {room} | {', '.join(f'`{name}`' for name in sorted(names))} |\n"
+            for room, names in sorted(rooms.items()))
+    return HEAD + "".join(rows)
 
 
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
     dev = (ROOT / "dev").read_text()
-    wrong = [f"dev: {verb} does not select by {what}" for verb, what in VERBS.items() if not re.search(what, dev)]
+    wrong = [f"dev: {verb} does not select by {what}"
+             for verb, what in VERBS.items() if not re.search(what, dev)]
     tests = names(build)
     every_time, nightly = names(build, "-LE", "^nightly$"), names(build, "-L", "^nightly$")
     wrong += [f"{name}: runs nowhere" for name in set(tests) - set(every_time) - set(nightly)]
@@ -65,8 +72,10 @@ def main():
     if "--fix" in sys.argv and found:
         page.write_text(text.replace(found[0], right))
     elif not found or found[0] != right:
-        wrong.append("CONTRIBUTING.md: the table of what runs where is not right: check_test_runs.py BUILD --fix")
-    print(*wrong, f"{len(tests)} tests: {len(every_time)} in ./dev test, {len(nightly)} only in ./dev nightly", sep="\n")
+        wrong.append("CONTRIBUTING.md: the table of what runs where is not right: "
+                     "check_test_runs.py BUILD --fix")
+    print(*wrong, f"{len(tests)} tests: {len(every_time)} in ./dev test, "
+                  f"{len(nightly)} only in ./dev nightly", sep="\n")
     return 1 if wrong else 0
 
 

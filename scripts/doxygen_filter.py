@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Shows doxygen a public header's plain comments. usage: doxygen_filter.py HEADER; prints it, line for line.
+"""Shows doxygen a public header's plain comments. usage: doxygen_filter.py HEADER; prints it, line
+for line.
 
-A comment above a declaration becomes `///`, one behind it `///<`. What a comment indents (drawings, tables of codes) is
-shown as it is, and so is what looks like a command or a tag to doxygen. The lines at the top of a file are the file's.
+A comment above a declaration becomes `///`, one behind it `///<`. What a comment indents (drawings,
+tables of codes) is shown as it is, and so is what looks like a command or a tag to doxygen. The
+lines at the top of a file are the file's.
 """
 import pathlib
 import re
@@ -18,13 +20,17 @@ def word(text):
 
 
 def block(lines):
-    """The text of one comment, a line each. What is indented is shown as it is, unless it goes on with an item of a list."""
+    """The text of one comment, a line each. What is indented is shown as it is, unless it goes on
+    with an item of a list."""
     shown, item = [], False
     for number, text in enumerate(lines):
         indented = text.startswith("  ") and not item
         item = text.startswith("- ") or (item and text.startswith("  "))
         after = number + 1 < len(lines) and lines[number + 1].startswith("  ") and not item
-        end = " @code{.unparsed}" if after and not indented else " @endcode" if indented and not after else ""
+        if after and not indented:
+            end = " @code{.unparsed}"
+        else:
+            end = " @endcode" if indented and not after else ""
         begin = "@code{.unparsed} " if indented and number == 0 else ""
         shown.append(begin + (text if indented else word(text)) + end)
     return shown
@@ -32,7 +38,8 @@ def block(lines):
 
 def plain(line):
     """What doxygen cannot read, in other words."""
-    return line.replace('namespace [[gnu::visibility("default")]]', "namespace").replace("struct std::hash<", "struct hash<")
+    line = line.replace('namespace [[gnu::visibility("default")]]', "namespace")
+    return line.replace("struct std::hash<", "struct hash<")
 
 
 def main():

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs one of clang's analyses on every source of ours, some at a time.
 
-usage: each_source.py [--jobs N] thread-safety|tidy [FILE...]; needs build-analysis/compile_commands.json. Tests are left out:
-they pull in GoogleTest, which takes most of the time, and the sanitizer builds compile them with clang anyway.
+usage: each_source.py [--jobs N] thread-safety|tidy [FILE...]; needs
+build-analysis/compile_commands.json. Tests are left out: they pull in GoogleTest, which takes most
+of the time, and the sanitizer builds compile them with clang anyway.
 """
 import argparse
 import concurrent.futures
@@ -58,10 +59,12 @@ def main():
 
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        done = concurrent.futures.as_completed([pool.submit(run, entries[file]) for file in sorted(entries)])
+        jobs = [pool.submit(run, entries[file]) for file in sorted(entries)]
+        done = concurrent.futures.as_completed(jobs)
         for number, (entry, result) in enumerate((future.result() for future in done), 1):
             name = pathlib.Path(entry["file"]).relative_to(ROOT)
-            print(f"[{number}/{len(entries)}] {name}{'' if result.returncode == 0 else ': FAILED'}", flush=True)
+            verdict = "" if result.returncode == 0 else ": FAILED"
+            print(f"[{number}/{len(entries)}] {name}{verdict}", flush=True)
             if result.returncode != 0:
                 failed += 1
                 print(result.stdout, flush=True)

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Lays out the documents as mkdocs wants them, with the API reference, for `./dev site`. usage: make_site.py DIRECTORY
+"""Lays out the documents as mkdocs wants them, with the API reference, for `./dev site`.
+usage: make_site.py DIRECTORY
 
-README.md becomes the first page, and docs/ the rest. A link to another file of the repository leads to a copy of its text.
+README.md becomes the first page, and docs/ the rest. A link to another file of the repository leads
+to a copy of its text.
 """
 import os
 import pathlib
@@ -20,7 +22,8 @@ LIBRARIES = {"cpp": "zkrecipes", "java": "Curator", "python": "kazoo", "go": "et
 
 
 def listed():
-    run = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True)
+    run = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+                         cwd=ROOT, capture_output=True, text=True, check=True)
     return [path for path in run.stdout.split("\n") if (ROOT / path).is_file()]
 
 
@@ -59,7 +62,8 @@ def page(path, files, out):
 
 
 def tabs(found):
-    """Listings of the same task in several libraries stand one behind the other in the file, and in tabs on the page."""
+    """Listings of the same task in several libraries stand one behind the other in the file, and in
+    tabs on the page."""
     shown = []
     for listing in re.findall(FENCE, found[0]):
         indented = textwrap.indent(listing, "    ")
@@ -69,8 +73,10 @@ def tabs(found):
 
 def reference(out):
     """A page with a line for each header: its title, and the page that doxygen made of it."""
-    lines = [f"- [{path.stem[:-3].replace('__', '_')}.h](api/{path.name})" for path in sorted((out / "api").glob("*_8h.md"))]
-    return "# API reference\n\nMade from the public headers. [Headers](headers.md) says what each has.\n\n" + "\n".join(lines)
+    lines = [f"- [{path.stem[:-3].replace('__', '_')}.h](api/{path.name})"
+             for path in sorted((out / "api").glob("*_8h.md"))]
+    return ("# API reference\n\nMade from the public headers. "
+            "[Headers](headers.md) says what each has.\n\n" + "\n".join(lines))
 
 
 def main():

@@ -4,8 +4,8 @@
 
 usage: partitions_picture.py TOLD.json [--svg FILE [--title TEXT]] [--check]
 
-TOLD.json is of `zkrecipes-partitions run`. --check: exits 1 if two members owned a partition at once, if one had no owner in
-the end or for too long, or if work was interrupted that need not be.
+TOLD.json is of `zkrecipes-partitions run`. --check: exits 1 if two members owned a partition at
+once, if one had no owner in the end or for too long, or if work was interrupted that need not be.
 """
 import json
 import pathlib
@@ -44,22 +44,27 @@ def spans_of(run):
 
 
 def at_once(spans):
-    """Pairs of which the second member's work began before the first one's last moment of belief."""
-    return [(a, b) for a, b in zip(spans, spans[1:]) if a.partition == b.partition and b.begun < a.believed]
+    """Pairs of which the second member's work began before the first one's last moment of
+    belief."""
+    return [(a, b) for a, b in zip(spans, spans[1:])
+            if a.partition == b.partition and b.begun < a.believed]
 
 
 def stops(run, member, at):
     """Whether this member was told to stop, last of all that was done to it."""
-    did = [m["text"] for m in run["marks"] if m["at"] <= at and m["text"].startswith((f"{member} ", "all "))]
+    did = [m["text"] for m in run["marks"]
+           if m["at"] <= at and m["text"].startswith((f"{member} ", "all "))]
     return bool(did) and "stop" in did[-1]
 
 
 def interrupted(run, spans):
-    """Work that ended though its owner had stayed. What a member has while all are there it keeps while others go and come
-    back: seen at the second mark, true until there is a newcomer. Its lease may be lost later on, as when a server dies; but
-    not as the first thing is done to another member."""
+    """Work that ended though its owner had stayed. What a member has while all are there it keeps
+    while others go and come back: seen at the second mark, true until there is a newcomer. Its
+    lease may be lost later on, as when a server dies; but not as the first thing is done to another
+    member."""
     marks = run["marks"]
-    victim, seen, then = marks[1]["text"].split()[0], marks[1]["at"], marks[min(2, len(marks) - 1)]["at"]
+    victim, seen = marks[1]["text"].split()[0], marks[1]["at"]
+    then = marks[min(2, len(marks) - 1)]["at"]
     until = next((m["at"] for m in marks if m["text"].endswith("joins")), marks[-1]["at"])
     homes = {s.partition: s.member for s in spans if s.begun < seen}  # the latest of each
     for s in spans:
@@ -70,36 +75,46 @@ def interrupted(run, spans):
 
 
 def gaps(run, spans):
-    """For each time without an owner: partition, seconds, and seconds since the last thing that happened in it."""
+    """For each time without an owner: partition, seconds, and seconds since the last thing that
+    happened in it."""
     for one, heir in zip(spans, spans[1:]):
         if one.partition == heir.partition and heir.begun > one.believed:
-            event = max([one.believed] + [m["at"] for m in run["marks"] if one.believed < m["at"] < heir.begun])
+            within = [m["at"] for m in run["marks"] if one.believed < m["at"] < heir.begun]
+            event = max([one.believed] + within)
             yield one.partition, (heir.begun - one.believed) / SECOND, (heir.begun - event) / SECOND
 
 
 def mistakes(run):
     spans = spans_of(run)
     for a, b in at_once(spans):
-        yield f"partition {a.partition}: {b.member} began {(a.believed - b.begun) / 1e6:.1f} ms before {a.member} had ended"
+        both = (a.believed - b.begun) / 1e6
+        yield (f"partition {a.partition}: {b.member} began {both:.1f} ms before {a.member} had "
+               "ended")
     for s in interrupted(run, spans):
         at = (s.believed - run["marks"][0]["at"]) / SECOND
-        yield f"partition {s.partition}: the work of {s.member} was interrupted at {at:.1f} s, though it had stayed"
+        yield (f"partition {s.partition}: the work of {s.member} was interrupted at {at:.1f} s, "
+               "though it had stayed")
     longest = run["session_timeout"] + SLOW
     for partition, _, since in gaps(run, spans):
         if since > longest:
-            yield f"partition {partition}: without an owner for {since:.1f} s in which nothing happened"
+            yield (f"partition {partition}: without an owner for {since:.1f} s "
+                   "in which nothing happened")
     stop = run["marks"][-1]["at"]
     for partition in map(str, range(run["partitions"])):
-        if not any(s.partition == partition and s.begun < stop and s.believed > stop - SECOND for s in spans):
+        if not any(s.partition == partition and s.begun < stop and s.believed > stop - SECOND
+                   for s in spans):
             yield f"partition {partition}: without an owner in the end"
 
 
 def summary(run):
     spans = spans_of(run)
-    longest = [max(column, default=0) for column in zip(*[g[1:] for g in gaps(run, spans)])] or [0, 0]
-    return (f"seed {run.get('seed')}: {len(spans)} times a partition was gained; two owners at once: {len(at_once(spans))}; interrupted "
-            f"though its member stayed: {len(list(interrupted(run, spans)))}; without an owner for at most {longest[0]:.1f} s, and "
-            f"{longest[1]:.1f} s after the last event (session timeout {run['session_timeout']} s)")
+    longest = [max(column, default=0)
+               for column in zip(*[g[1:] for g in gaps(run, spans)])] or [0, 0]
+    return (f"seed {run.get('seed')}: {len(spans)} times a partition was gained; "
+            f"two owners at once: {len(at_once(spans))}; "
+            f"interrupted though its member stayed: {len(list(interrupted(run, spans)))}; "
+            f"without an owner for at most {longest[0]:.1f} s, and {longest[1]:.1f} s "
+            f"after the last event (session timeout {run['session_timeout']} s)")
 
 
 def picture(run, title):
@@ -118,18 +133,20 @@ def picture(run, title):
     for place, (member, color) in enumerate(COLORS.items()):
         svg.add("rect", x=left + 60 * place, y=40, width=12, height=12, fill=color)
         svg.text(left + 18 + 60 * place, 51, member)
-    svg.text(left + 60 * len(COLORS), 51, f"white: without an owner (session timeout {run['session_timeout']} s)")
+    svg.text(left + 60 * len(COLORS), 51,
+             f"white: without an owner (session timeout {run['session_timeout']} s)")
     for span in spans:
         y = top + high * int(span.partition)
-        svg.add("rect", x=round(x(span.begun), 1), y=y + 1, width=round(max(x(span.believed) - x(span.begun), 0.8), 1), height=high - 2,
+        long = max(x(span.believed) - x(span.begun), 0.8)
+        svg.add("rect", x=round(x(span.begun), 1), y=y + 1, width=round(long, 1), height=high - 2,
                 fill=COLORS[span.member])
     for partition in range(run["partitions"]):
         svg.text(left - 8, top + high * partition + 11, str(partition), size=10, anchor="end")
     for place, event in enumerate(run["marks"]):
         svg.line(x(event["at"]), top - 6, x(event["at"]), bottom, plot.TEXT)
         before = event is run["marks"][-1]  # there is no room behind it
-        svg.text(x(event["at"]) + (-3 if before else 3), top - 10 - 14 * (place % rows), event["text"], size=11,
-                 anchor="end" if before else "start")
+        svg.text(x(event["at"]) + (-3 if before else 3), top - 10 - 14 * (place % rows),
+                 event["text"], size=11, anchor="end" if before else "start")
     for second in range(0, int((run["until"] - begun) / SECOND) + 1, 10):
         svg.text(left + second * scale, bottom + 18, f"{second} s", size=11, anchor="middle")
     return svg
@@ -142,7 +159,8 @@ def option(name, default=None):
 def main():
     run = json.loads(pathlib.Path(sys.argv[1]).read_text())
     if option("--svg"):
-        title = option("--title", f"Who owned which of {run['partitions']} partitions while members came and went")
+        title = option("--title", f"Who owned which of {run['partitions']} partitions "
+                                  "while members came and went")
         picture(run, title).write(pathlib.Path(option("--svg")))
     print(summary(run))
     wrong = list(mistakes(run)) if "--check" in sys.argv else []

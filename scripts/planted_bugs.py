@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Plants bugs into a copy of the tree, one after another, and reports whether what has to find each one does.
+("""Plants bugs into a copy of the tree, one after another, and reports whether what has to find """
+ """each one does.
 
 usage: planted_bugs.py [--check] [NAME...]   (all, if none is named)
 
-A bug is a patch, verification/mutants/NAME.patch. Its first line says what the bug is, its second what has to find it:
-`Found by: explore, schedules in WEATHER` (one or both), or `Found by: PROGRAM TEST`. The copy is build/planted, with a
+A bug is a patch, verification/mutants/NAME.patch. Its first line says what the bug is, its """
+ """second what has to find it:
+`Found by: explore, schedules in WEATHER` (one or both), or `Found by: PROGRAM TEST`. """
+ """The copy is build/planted, with a
 build folder of its own. The exit status is 1 if a bug is not found.
 
   --check  only prove that each patch applies; builds nothing
-"""
+""")
 import os
 import pathlib
 import re
@@ -22,10 +25,11 @@ SCHEDULES = ["zkrecipes-schedules", "--find", "--schedules", "60000"]
 # Margins of leases that are left out (docs/lease.md): bugs without a patch.
 MARGINS = {"no_rate_bound": ["--rate-bound", "0"], "no_ping_gap": ["--ping-gap", "1ns"]}
 
-# A unity build compiles nine sources with the one that a bug is planted in. So for many bugs each source is compiled alone;
-# for a few, the compiler cache has the unity build of `./dev`.
+# A unity build compiles nine sources with the one that a bug is planted in. So for many bugs each
+# source is compiled alone; for a few, the compiler cache has the unity build of `./dev`.
 MANY = 10
-ALONE = "set_target_properties(zkrecipes_zk zkrecipes_session zkrecipes_queue zkrecipes_recipes PROPERTIES UNITY_BUILD OFF)\n"
+ALONE = ("set_target_properties(zkrecipes_zk zkrecipes_session zkrecipes_queue zkrecipes_recipes "
+         "PROPERTIES UNITY_BUILD OFF)\n")
 
 
 class Bug:
@@ -41,35 +45,40 @@ class Bug:
         self.source = re.search(r"^\+\+\+ b/(\S+)", text, re.M)[1]
         found_by = text.splitlines()[1]
         test = re.match(r"Found by: (\w+_test) (\S+)$", found_by)
-        explorers = re.match(
-            r"Found by: (?=explore|schedules)(explore)?(?:, )?(?:(schedules)(?: in (\w+))?)?(?=$|\.)", found_by)
+        explorers = re.match(r"Found by: (?=explore|schedules)(explore)?(?:, )?"
+                             r"(?:(schedules)(?: in (\w+))?)?(?=$|\.)", found_by)
         if test:
             self.finders = [[test[1], f"--gtest_filter={test[2]}"]]
         elif explorers:
             explore, schedules, weather = explorers.groups()
             self.finders = [["zkrecipes-explore", "--find"]] if explore else []
-            self.finders += [SCHEDULES + (["--weather", weather] if weather else [])] if schedules else []
+            in_weather = ["--weather", weather] if weather else []
+            self.finders += [SCHEDULES + in_weather] if schedules else []
         else:
             sys.exit(f"{self.patch}: the second line has to say what finds the bug")
 
 
 def apply(patch, tree, *options):
-    return subprocess.run(["patch", "--batch", "--forward", "--fuzz=0", "--strip=1", f"--directory={tree}",
-                           f"--input={patch}", "--reject-file=-", "--no-backup-if-mismatch", *options],
+    return subprocess.run(["patch", "--batch", "--forward", "--fuzz=0", "--strip=1",
+                           f"--directory={tree}", f"--input={patch}", "--reject-file=-",
+                           "--no-backup-if-mismatch", *options],
                           capture_output=True, text=True)
 
 
 def check(bugs):
     """Names the patches that no longer apply."""
-    wrong = [(bug, done) for bug in bugs if bug.patch and (done := apply(bug.patch, ROOT, "--dry-run")).returncode]
+    wrong = [(bug, done) for bug in bugs
+             if bug.patch and (done := apply(bug.patch, ROOT, "--dry-run")).returncode]
     for bug, done in wrong:
-        print(f"{bug.patch.relative_to(ROOT)} does not apply any more; plant the same bug again:\n{done.stdout}")
+        print(f"{bug.patch.relative_to(ROOT)} does not apply any more; plant the same bug again:\n"
+              f"{done.stdout}")
     return not wrong
 
 
 def files(tree):
     """Paths of the files of a tree, relative to it, without what git and builds put there."""
-    return {path.relative_to(tree) for top in tree.iterdir() if not re.match(r"build|\.git$", top.name)
+    return {path.relative_to(tree)
+            for top in tree.iterdir() if not re.match(r"build|\.git$", top.name)
             for path in ([top] if top.is_file() else top.rglob("*")) if path.is_file()}
 
 
@@ -91,9 +100,10 @@ def restore(many):
 
 def build(programs):
     """As `./dev build`, but for the configuring."""
-    cache = {"CCACHE_BASEDIR": str(COPY), "CCACHE_NOHASHDIR": "true", "CCACHE_SLOPPINESS": "pch_defines,time_macros"}
-    return subprocess.run(["cmake", "--build", COPY / "build", "--target", *programs], capture_output=True, text=True,
-                          env=os.environ | cache)
+    cache = {"CCACHE_BASEDIR": str(COPY), "CCACHE_NOHASHDIR": "true",
+             "CCACHE_SLOPPINESS": "pch_defines,time_macros"}
+    return subprocess.run(["cmake", "--build", COPY / "build", "--target", *programs],
+                          capture_output=True, text=True, env=os.environ | cache)
 
 
 def found(finder):

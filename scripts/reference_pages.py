@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes pages of the site out of doxygen's, so that they have its search, its colours and its width.
+"""Makes pages of the site out of doxygen's, so that they have its search, its colours and its
+width.
 
-usage: reference_pages.py DIRECTORY, which holds doxygen's HTML. Each page of a class, a namespace or a header stays, as a
-.md file; indexes are left out, since the site has a search. Names of pages and anchors stay, so links do, too.
+usage: reference_pages.py DIRECTORY, which holds doxygen's HTML. Each page of a class, a namespace
+or a header stays, as a .md file; indexes are left out, since the site has a search. Names of pages
+and anchors stay, so links do, too.
 """
 import pathlib
 import re
@@ -13,8 +15,10 @@ CONTENTS = re.compile(r'<div class="contents">\n(.*)</div><!-- contents -->', re
 TITLE = re.compile(r'<div class="title">(.*?)(?:<div|</div>)', re.DOTALL)
 KEPT = re.compile(r"(class|struct|namespacezkrecipes|\w+_8h).*(?<!-members)\.html")
 ANCHOR = r'<a id="([^"]*)" name="[^"]*"></a>\s*'
-HEADING = re.compile(ANCHOR + r'<h2 class="memtitle"><span class="permalink">.*?</span>(.*?)</h2>', re.DOTALL)
-GROUP = re.compile(r'^(?:<a name="(\w+)" id="\w+"></a>)?<h2 class="groupheader">(.*?)</h2>$', re.MULTILINE)
+HEADING = re.compile(
+    ANCHOR + r'<h2 class="memtitle"><span class="permalink">.*?</span>(.*?)</h2>', re.DOTALL)
+GROUP = re.compile(
+    r'^(?:<a name="(\w+)" id="\w+"></a>)?<h2 class="groupheader">(.*?)</h2>$', re.MULTILINE)
 LINK = re.compile(r'<a class="el" href="([^"#]*)([^"]*)"[^>]*>(.*?)</a>')
 
 
@@ -25,7 +29,8 @@ def heading(level, text, anchor):
 
 
 def page(text, kept):
-    title = re.sub(r" (Class|Struct|Namespace|File|Class Template|Struct Template) Reference", "", TITLE.search(text)[1]).strip()
+    kinds = r" (Class|Struct|Namespace|File|Class Template|Struct Template) Reference"
+    title = re.sub(kinds, "", TITLE.search(text)[1]).strip()
     body = CONTENTS.search(text)[1]
     body = LINK.sub(lambda m: m[0] if not m[1] or m[1] in kept else m[3], body)
     # Markdown would read a blank line as the end of HTML, and four spaces as code.

@@ -25,7 +25,9 @@ def median(values):
 
 
 def spread(microseconds):
-    return f"{seconds(median(microseconds))} / {seconds(max(microseconds))}" if microseconds else "-"
+    if not microseconds:
+        return "-"
+    return f"{seconds(median(microseconds))} / {seconds(max(microseconds))}"
 
 
 def fault_at(run, time):
@@ -37,7 +39,8 @@ def row(name, faults, violations):
     gaps = [fault["gap"] for fault in faults]
     firsts = [fault["first"] for fault in faults if fault["first"] is not None]
     grants = sum(fault["grants"] for fault in faults)
-    return f"| {name} | {len(faults)} | {grants:,} | {violations} | {spread(gaps)} | {spread(firsts)} |"
+    return (f"| {name} | {len(faults)} | {grants:,} | {violations} | {spread(gaps)} | "
+            f"{spread(firsts)} |")
 
 
 def print_table(ensemble, runs):
@@ -51,8 +54,9 @@ def print_table(ensemble, runs):
         return sum(run["figures"][figure] for run in runs)
 
     hours = sum(run["seconds"] for run in runs) / 3600
-    print(f"{ensemble}: {len(runs)} runs, {hours:.2f} h, {sum(len(run['faults']) for run in runs):,} faults, "
-          f"{total('grants'):,} grants, {total('accepted'):,} writes accepted, {total('refused'):,} refused, "
+    print(f"{ensemble}: {len(runs)} runs, {hours:.2f} h, "
+          f"{sum(len(run['faults']) for run in runs):,} faults, {total('grants'):,} grants, "
+          f"{total('accepted'):,} writes accepted, {total('refused'):,} refused, "
           f"{total('losses'):,} leases lost, {sum(violations.values())} violations\n")
     print("| fault | runs | grants | violations | without a grant, s (median / longest) "
           "| first grant after its end, s |\n| --- | --- | --- | --- | --- | --- |")
@@ -69,7 +73,8 @@ def main():
         print_table(ensemble, [run for run in runs if not run.get("disagreements")])
         for run in runs:
             if run.get("disagreements"):
-                print(f"not in the table: seed {run['seed']}, in which ZooKeeper's own servers disagreed")
+                print(f"not in the table: seed {run['seed']}, "
+                      "in which ZooKeeper's own servers disagreed")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,8 @@ class Contestant:
     """One client with a session of its own, and one lock."""
 
     def __init__(self, task, suffix="", readers=False):
-        self.client = KazooClient(hosts=task["servers"], timeout=task.get("session_ms", 40000) / 1000)
+        session_seconds = task.get("session_ms", 40000) / 1000
+        self.client = KazooClient(hosts=task["servers"], timeout=session_seconds)
         self.client.start()
         path = task["path"] + suffix
         self.write = self.client.WriteLock(path) if readers else self.client.Lock(path)
@@ -40,7 +41,8 @@ def used():
 
 
 def answer(value, before, after, operations):
-    return {"value": value, "cpu us": (after[0] - before[0]) / operations, "switches": (after[1] - before[1]) / operations}
+    return {"value": value, "cpu us": (after[0] - before[0]) / operations,
+            "switches": (after[1] - before[1]) / operations}
 
 
 def cycle(task):
@@ -83,7 +85,8 @@ def hand_over(task):
 def cycles(task):
     if task["readers"]:  # its readers and writers block each other for good: kazoo's issue 649
         return {}
-    contestants = [Contestant(task, f"-{i % task['locks']}", task["readers"]) for i in range(task["clients"])]
+    contestants = [Contestant(task, f"-{i % task['locks']}", task["readers"])
+                   for i in range(task["clients"])]
     over, done = threading.Event(), [0] * len(contestants)
 
     def work(mine):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a service with metrics on real servers, lets Prometheus scrape it, and asks it each query of the dashboard and of the
-alerts. Proves that docs/metrics.md lists just the metrics that there are.
+"""Runs a service with metrics on real servers, lets Prometheus scrape it, and asks it each query of
+the dashboard and of the alerts. Proves that docs/metrics.md lists just the metrics that there are.
 
 usage: dashboard_test.py BIN; BIN: where the build puts programs
 """
@@ -55,7 +55,8 @@ def running(*command):
 @contextlib.contextmanager
 def ensemble(bin_dir, folder):
     zkr = [f"{bin_dir}/zkr", "ensemble"]
-    started = subprocess.run([*zkr, "start", "--dir", folder], check=True, stdout=subprocess.PIPE, text=True)
+    started = subprocess.run([*zkr, "start", "--dir", folder], check=True,
+                             stdout=subprocess.PIPE, text=True)
     try:
         yield started.stdout.strip()
     finally:
@@ -66,7 +67,8 @@ def queries():
     dashboard = json.loads((METRICS / "dashboard.json").read_text())
     for panel in dashboard["panels"]:
         for target in panel["targets"]:
-            yield panel["title"], target["expr"].replace("$__rate_interval", "10s").replace("$instance", ".*")
+            query = target["expr"].replace("$__rate_interval", "10s").replace("$instance", ".*")
+            yield panel["title"], query
 
 
 def names_of(text):
@@ -83,8 +85,10 @@ def ask(port, query):
 
 
 def judge(prometheus, families):
-    wrong = [f"the panel \"{title}\" is empty: {query}" for title, query in queries() if not ask(prometheus, query)]
-    documented = set(re.findall(r"^\| `(zkrecipes_\w+)", (METRICS.parent / "metrics.md").read_text(), re.M))
+    wrong = [f"the panel \"{title}\" is empty: {query}"
+             for title, query in queries() if not ask(prometheus, query)]
+    page = (METRICS.parent / "metrics.md").read_text()
+    documented = set(re.findall(r"^\| `(zkrecipes_\w+)", page, re.M))
     wrong += [f"docs/metrics.md and the registry differ: {name}" for name in documented ^ families]
     for file in ("alerts.yml", "dashboard.json"):
         used = without_suffix(names_of((METRICS / file).read_text()), families)
@@ -100,19 +104,22 @@ def main():
         config.write_text(json.dumps({
             "global": {"scrape_interval": "1s"},
             "rule_files": [str(METRICS / "alerts.yml")],
-            "scrape_configs": [{"job_name": "metrics", "static_configs": [{"targets": [f"127.0.0.1:{service}"]}]}]}))
+            "scrape_configs": [{"job_name": "metrics",
+                                "static_configs": [{"targets": [f"127.0.0.1:{service}"]}]}]}))
+        enough = f"count_over_time(zkrecipes_deadline_margin_lowest_seconds[5m]) >= {SCRAPES}"
         with running(f"{bin_dir}/zkrecipes-metrics-service", servers, str(service)), \
-                running("prometheus", f"--config.file={config}", f"--storage.tsdb.path={folder}/data",
+                running("prometheus", f"--config.file={config}",
+                        f"--storage.tsdb.path={folder}/data",
                         f"--web.listen-address=127.0.0.1:{prometheus}"):
-            eventually("enough scrapes", lambda: ask(prometheus, f"count_over_time(zkrecipes_deadline_margin_lowest_seconds[5m]) >= {SCRAPES}"))
+            eventually("enough scrapes", lambda: ask(prometheus, enough))
             families = set(re.findall(r"^# TYPE (zkrecipes_\w+)", get(service, "/metrics"), re.M))
             wrong = judge(prometheus, families)
             rules = json.loads(get(prometheus, "/api/v1/rules"))["data"]["groups"][0]["rules"]
             wrong += [f"alert {r['name']}: {r['lastError']}" for r in rules if r.get("lastError")]
     for line in wrong:
         print(line)
-    print(f"{len(families)} metrics, {len(list(queries()))} queries of the dashboard, {len(rules)} alerts: "
-          f"{len(wrong)} wrong")
+    print(f"{len(families)} metrics, {len(list(queries()))} queries of the dashboard, "
+          f"{len(rules)} alerts: {len(wrong)} wrong")
     sys.exit(bool(wrong))
 
 

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Two versions of zkr queue for one lock, as while a service is upgraded one process at a time: the oldest whose names of nodes today's
-share (ADR 41), built from the history, and this build's. Never two hold it at once, it goes round in the order of the queue, and
-tokens grow, though holders of each version are killed. Builds from before it are not tested, as they do not queue with today's: they take
-a contender with a short name for a stranger's node, and go past it (docs/operations.md, Upgrades). There was no release of them.
+"""Two versions of zkr queue for one lock, as while a service is upgraded one process at a time: the
+oldest whose names of nodes today's share (ADR 41), built from the history, and this build's. Never
+two hold it at once, it goes round in the order of the queue, and tokens grow, though holders of
+each version are killed. Builds from before it are not tested, as they do not queue with today's:
+they take a contender with a short name for a stranger's node, and go past it (docs/operations.md,
+Upgrades). There was no release of them.
 
 usage: two_versions.py BUILD_DIR [--old ZKR]; 77 (skipped) where the history is not there.
 """
@@ -15,12 +17,14 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-OLDEST = "00653f0de75fb5f2c14cbdec62df574d2eb8c92c"  # "Names of nodes carry 15 random characters instead of a UUID"
+# "Names of nodes carry 15 random characters instead of a UUID"
+OLDEST = "00653f0de75fb5f2c14cbdec62df574d2eb8c92c"
 PATH = "/locks/upgraded"
 CONTENDERS = 8
 KILLED = (2, 5)  # one of each version, while it holds
 # One line is one write: what each did is in the order in which it was done.
-HOLD = 'echo "begin $ZKR_FENCING_TOKEN" >> {diary}; {then}; echo "end $ZKR_FENCING_TOKEN" >> {diary}'
+HOLD = ('echo "begin $ZKR_FENCING_TOKEN" >> {diary}; {then}; '
+        'echo "end $ZKR_FENCING_TOKEN" >> {diary}')
 
 
 def build_oldest(folder):
@@ -29,7 +33,8 @@ def build_oldest(folder):
         print(f"[  SKIPPED ] two_versions: commit {OLDEST[:7]} is not there, as in a shallow clone")
         sys.exit(77)
     subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True)
-    for command in (["cmake", "-S", folder, "-B", f"{folder}/b", "-G", "Ninja", "-DCMAKE_UNITY_BUILD=ON", "-DZKRECIPES_BUILD_TESTS=OFF",
+    for command in (["cmake", "-S", folder, "-B", f"{folder}/b", "-G", "Ninja",
+                     "-DCMAKE_UNITY_BUILD=ON", "-DZKRECIPES_BUILD_TESTS=OFF",
                      "-DZKRECIPES_BUILD_DEMO=OFF", "-DZKRECIPES_BUILD_SHARED=OFF"],
                     ["cmake", "--build", f"{folder}/b", "--target", "zkr", "-j", "2"]):
         done = subprocess.run(command, capture_output=True, text=True)
@@ -47,7 +52,8 @@ def eventually(what, reached, seconds=60):
 
 
 def queue(zkr, servers):
-    said = subprocess.run([zkr, "--servers", servers, "ls", PATH, "--json"], capture_output=True, text=True)
+    said = subprocess.run([zkr, "--servers", servers, "ls", PATH, "--json"], capture_output=True,
+                          text=True)
     return json.loads(said.stdout)["contenders"] if said.returncode == 0 else []
 
 
@@ -55,8 +61,12 @@ def round_of(old, new, servers, diary):
     """Each begins once the one before it is in the queue; the first holds until all are there."""
     go, running = diary.with_name("go"), []
     for i in range(CONTENDERS):
-        then = f"while [ ! -e {go} ]; do sleep 0.05; done" if i == 0 else "sleep 1000" if i in KILLED else "sleep 0.1"
-        running.append(subprocess.Popen([(old, new)[i % 2], "--servers", servers, "--session-timeout", "4s", "lock", PATH, "--",
+        if i == 0:
+            then = f"while [ ! -e {go} ]; do sleep 0.05; done"
+        else:
+            then = "sleep 1000" if i in KILLED else "sleep 0.1"
+        running.append(subprocess.Popen([(old, new)[i % 2], "--servers", servers,
+                                         "--session-timeout", "4s", "lock", PATH, "--",
                                          "sh", "-c", HOLD.format(diary=diary, then=then)]))
         for zkr in (old, new):  # each version sees all
             eventually(f"{i + 1} in the queue of {zkr}", lambda: len(queue(zkr, servers)) == i + 1)
@@ -93,13 +103,16 @@ def judge(lines):
 
 
 def main():
-    assert judge(["begin 1", "begin 2"]) and judge(["begin 2", "end 2", "begin 1"]) and judge(["begin 1", "end 1"])
+    assert judge(["begin 1", "begin 2"]) and judge(["begin 2", "end 2", "begin 1"])
+    assert judge(["begin 1", "end 1"])
     new = f"{sys.argv[1]}/bin/zkr"
     with tempfile.TemporaryDirectory() as folder:
         old = sys.argv[3] if sys.argv[2:3] == ["--old"] else build_oldest(folder)
         with tempfile.TemporaryDirectory() as home:
             ensemble = ["--dir", f"{home}/servers"]
-            servers = subprocess.run([new, "ensemble", "start", *ensemble], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+            started = subprocess.run([new, "ensemble", "start", *ensemble], check=True,
+                                     stdout=subprocess.PIPE, text=True)
+            servers = started.stdout.strip()
             try:
                 diary = pathlib.Path(home, "diary")
                 round_of(old, new, servers, diary)

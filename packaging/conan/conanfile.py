@@ -14,26 +14,28 @@ from conan.tools.system.package_manager import Apt
 required_conan_version = ">=2.0"
 
 # The components of ConanCenter's abseil that are linked: as cmake/Dependencies.cmake has them.
-ABSL = ["any_invocable", "flat_hash_map", "flat_hash_set", "hash", "random_random", "status", "statusor", "str_format", "strings",
-        "time"]
+ABSL = ["any_invocable", "flat_hash_map", "flat_hash_set", "hash", "random_random", "status",
+        "statusor", "str_format", "strings", "time"]
 # An adapter's option -> what it needs from ConanCenter, and the component of that.
-ADAPTERS = {"postgres": ("libpq/[>=14]", "libpq::pq"), "redis": ("hiredis/[>=1.0 <2]", "hiredis::hiredislib"),
+ADAPTERS = {"postgres": ("libpq/[>=14]", "libpq::pq"),
+            "redis": ("hiredis/[>=1.0 <2]", "hiredis::hiredislib"),
             "sqlite": ("sqlite3/[>=3.37 <4]", "sqlite3::sqlite"),
             "prometheus": ("prometheus-cpp/[>=1.0 <2]", "prometheus-cpp::prometheus-cpp-core")}
 
 
 class ZkrecipesConan(ConanFile):
     name = "zkrecipes"
-    description = "ZooKeeper recipes with fencing tokens: a lock, a read/write lock and leader election"
+    description = ("ZooKeeper recipes with fencing tokens: a lock, a read/write lock and "
+                   "leader election")
     license = "Apache-2.0"
     topics = ("zookeeper", "lock", "leader-election")
     package_type = "library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"shared": [True, False], "fPIC": [True, False], "tls": [True, False], "tools": [True, False],
-               "postgres": [True, False], "redis": [True, False], "sqlite": [True, False],
-               "prometheus": [True, False]}
-    default_options = {"shared": False, "fPIC": True, "tls": False, "tools": False, "postgres": False, "redis": False,
-                       "sqlite": False, "prometheus": False}
+    options = {"shared": [True, False], "fPIC": [True, False], "tls": [True, False],
+               "tools": [True, False], "postgres": [True, False], "redis": [True, False],
+               "sqlite": [True, False], "prometheus": [True, False]}
+    default_options = {"shared": False, "fPIC": True, "tls": False, "tools": False,
+                       "postgres": False, "redis": False, "sqlite": False, "prometheus": False}
 
     def _root(self):
         return os.path.join(self.recipe_folder, "..", "..")
@@ -42,13 +44,15 @@ class ZkrecipesConan(ConanFile):
         return [name for name in ADAPTERS if self.options.get_safe(name)]
 
     def set_version(self):
-        self.version = re.search(r'ZKRECIPES_VERSION "(.+)"', load(self, os.path.join(self._root(), "include/zkrecipes/version.h")))[1]
+        header = load(self, os.path.join(self._root(), "include/zkrecipes/version.h"))
+        self.version = re.search(r'ZKRECIPES_VERSION "(.+)"', header)[1]
 
     def export_sources(self):
         for part in ("CMakeLists.txt", "LICENSE"):
             copy(self, part, self._root(), self.export_sources_folder)
         for part in ("cmake", "include", "lib", "recipes", "testing", "tools"):
-            copy(self, "*", os.path.join(self._root(), part), os.path.join(self.export_sources_folder, part))
+            copy(self, "*", os.path.join(self._root(), part),
+                 os.path.join(self.export_sources_folder, part))
 
     def configure(self):
         if self.options.shared:
@@ -68,7 +72,8 @@ class ZkrecipesConan(ConanFile):
             self.requires(ADAPTERS[name][0], transitive_headers=True)
 
     def system_requirements(self):
-        # ConanCenter's zookeeper-client-c is the multi-threaded client, and this library takes the single-threaded one.
+        # ConanCenter's zookeeper-client-c is the multi-threaded client, and this library takes the
+        # single-threaded one.
         Apt(self).install(["libzookeeper-st-dev"])
 
     def validate(self):
@@ -76,7 +81,8 @@ class ZkrecipesConan(ConanFile):
             raise ConanInvalidConfiguration(f"{self.name} is for Linux")
         check_min_cppstd(self, 20)
         if self.options.shared and not self.dependencies["abseil"].options.get_safe("shared"):
-            raise ConanInvalidConfiguration("a shared zkrecipes needs a shared abseil: -o 'abseil/*:shared=True'. "
+            raise ConanInvalidConfiguration("a shared zkrecipes needs a shared abseil: "
+                                            "-o 'abseil/*:shared=True'. "
                                             "With a static one the program would have two")
 
     def generate(self):
@@ -113,16 +119,19 @@ class ZkrecipesConan(ConanFile):
         def component(name, libs, requires):
             part = self.cpp_info.components[name]
             part.set_property("cmake_target_name", f"zkrecipes::{name}")
-            part.set_property("pkg_config_name", "zkrecipes" if name == "zkrecipes" else f"zkrecipes-{name}")
+            part.set_property("pkg_config_name",
+                              "zkrecipes" if name == "zkrecipes" else f"zkrecipes-{name}")
             part.libs, part.requires = libs, requires
             return part
 
         absl = [f"abseil::absl_{name}" for name in ABSL]
-        library = component("zkrecipes", ["zkrecipes"], absl + (["openssl::openssl"] if self.options.tls else []))
+        library = component("zkrecipes", ["zkrecipes"],
+                            absl + (["openssl::openssl"] if self.options.tls else []))
         library.system_libs = ["pthread"]
         component("fencing", ["zkrecipes_fencing"], absl).system_libs = ["pthread"]
         # What zkrecipes::testing uses of the library's own parts stands behind the library.
         component("testing_parts", ["zkrecipes_testing_parts"], absl)
         component("testing", ["zkrecipes_testing"], ["zkrecipes", "testing_parts"])
         for name in self._adapters():
-            component(name, [f"zkrecipes_{name}"], ["zkrecipes" if name == "prometheus" else "fencing", ADAPTERS[name][1]])
+            component(name, [f"zkrecipes_{name}"],
+                      ["zkrecipes" if name == "prometheus" else "fencing", ADAPTERS[name][1]])

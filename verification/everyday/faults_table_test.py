@@ -13,9 +13,11 @@ SECOND = 10**9
 
 def rows_of(*told, lasted=1):
     """Of one lock at T = 4 s, in a stall that begins at 10 s: each line is "WHAT SECOND WHO"."""
-    lines = [f"{what} {int(float(at) * SECOND)} /x/4000-0 {who}" for what, at, who in (line.split() for line in told)]
-    run = {"fault": "stall_1", "summary": "", "tick": 500, "commits": True, "hit": "", "wall": "", "timeouts": [4], "begun": 10 * SECOND,
-           "ended": int((10 + lasted) * SECOND), "until": 20 * SECOND, "told": {library: lines for library in faults_table.LIBRARIES}}
+    lines = [f"{what} {int(float(at) * SECOND)} /x/4000-0 {who}"
+             for what, at, who in (line.split() for line in told)]
+    run = {"fault": "stall_1", "summary": "", "tick": 500, "commits": True, "hit": "", "wall": "",
+           "timeouts": [4], "begun": 10 * SECOND, "ended": int((10 + lasted) * SECOND),
+           "until": 20 * SECOND, "told": {library: lines for library in faults_table.LIBRARIES}}
     return faults_table.figures_of(run)
 
 
@@ -55,7 +57,8 @@ class FiguresTest(unittest.TestCase):
         held, lost = rows_of("grant 1 a"), rows_of("grant 1 a", "lost 12 a", "grant 13 b")
         self.assertIn("1 of 1 leases lost", " ".join(faults_table.mistakes(20 * held + lost)))
         self.assertEqual(list(faults_table.mistakes(20 * held)), [])
-        self.assertEqual(list(faults_table.mistakes(rows_of("grant 1 a", "lost 12 a", lasted=1.7))), [])
+        its_own = rows_of("grant 1 a", "lost 12 a", lasted=1.7)
+        self.assertEqual(list(faults_table.mistakes(its_own)), [])
 
 
 unittest.main()

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Members of kazoo's SetPartitioner, for comparison: tell what member.h says, and believe while kazoo says ACQUIRED.
+"""Members of kazoo's SetPartitioner, for comparison: tell what member.h says, and believe while
+kazoo says ACQUIRED.
 
-usage: kazoo_member.py ID SERVERS TIMEOUT [EACH PARTITIONS]; with EACH so many members, as RunMembers of member.h
+usage: kazoo_member.py ID SERVERS TIMEOUT [EACH PARTITIONS]; with EACH so many members, as
+RunMembers of member.h
 """
 import signal
 import sys
@@ -13,17 +15,20 @@ from kazoo.client import KazooClient
 from kazoo.recipe.partitioner import SetPartitioner
 from kazoo.retry import KazooRetry
 
-STABLE = 2  # seconds for which the members must not change before they divide anew; kazoo's default is 30
+# Seconds for which the members must not change before they divide anew; kazoo's default is 30.
+STABLE = 2
 
 
 class Member:
     def __init__(self, identity, partitions, stopped, one_of_many=False):
-        self.identity, self.partitions, self.stopped = identity, [str(i) for i in range(partitions)], stopped
+        self.identity, self.stopped = identity, stopped
+        self.partitions = [str(i) for i in range(partitions)]
         self.suffix = f" {identity}" if one_of_many else ""
         self.owned = set()
 
     def tell(self, what, partition):
-        print(f"{what} {time.clock_gettime_ns(time.CLOCK_BOOTTIME)} {partition}{self.suffix}\n", end="", flush=True)
+        now = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+        print(f"{what} {now} {partition}{self.suffix}\n", end="", flush=True)
 
     def let_go(self, what):
         for partition in sorted(self.owned):
@@ -32,13 +37,15 @@ class Member:
         self.owned.clear()
 
     def run(self, servers, timeout):
-        client = KazooClient(hosts=servers, timeout=timeout, connection_retry=KazooRetry(max_tries=-1, max_delay=1))
+        client = KazooClient(hosts=servers, timeout=timeout,
+                             connection_retry=KazooRetry(max_tries=-1, max_delay=1))
         client.start()
         partitioner = None
         while not self.stopped:
             if partitioner is None or partitioner.failed:
                 self.let_go("lost")
-                partitioner = SetPartitioner(client, "/kazoo", self.partitions, identifier=self.identity, time_boundary=STABLE)
+                partitioner = SetPartitioner(client, "/kazoo", self.partitions,
+                                             identifier=self.identity, time_boundary=STABLE)
             elif partitioner.release:
                 self.let_go("asked")
                 partitioner.release_set()
@@ -64,7 +71,8 @@ def main():
     if len(sys.argv) == 4:
         return Member(identity, 16, stopped).run(servers, timeout)
     each, partitions = int(sys.argv[4]), int(sys.argv[5])
-    members = [Member(f"{identity}-{i}", partitions, stopped, one_of_many=True) for i in range(each)]
+    members = [Member(f"{identity}-{i}", partitions, stopped, one_of_many=True)
+               for i in range(each)]
     threads = [threading.Thread(target=member.run, args=(servers, timeout)) for member in members]
     for thread in threads:
         thread.start()

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the vcpkg port and the Conan recipe against the project, without vcpkg or Conan: versions and options are the project's, the port
-lays down a package on which a consumer builds, and the recipe names libraries that are in it. (docs/install.md says what was run with
-the tools themselves.)
+"""Checks the vcpkg port and the Conan recipe against the project, without vcpkg or Conan: versions
+and options are the project's, the port lays down a package on which a consumer builds, and the
+recipe names libraries that are in it. (docs/install.md says what was run with the tools
+themselves.)
 
 usage: check.py BUILD_DIR
 """
@@ -18,10 +19,13 @@ import types
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 HERE = pathlib.Path(__file__).resolve().parent
-VERSION = re.search(r'ZKRECIPES_VERSION "(.+)"', (ROOT / "include/zkrecipes/version.h").read_text())[1]
-OPTIONS = set(re.findall(r"^option\((ZKRECIPES_\w+)", (ROOT / "cmake/Options.cmake").read_text(), re.M))
-MODULES = ("conan", "conan.errors", "conan.tools", "conan.tools.build", "conan.tools.cmake", "conan.tools.files", "conan.tools.gnu",
-           "conan.tools.system", "conan.tools.system.package_manager")
+HEADER = (ROOT / "include/zkrecipes/version.h").read_text()
+VERSION = re.search(r'ZKRECIPES_VERSION "(.+)"', HEADER)[1]
+OPTIONS = set(re.findall(r"^option\((ZKRECIPES_\w+)", (ROOT / "cmake/Options.cmake").read_text(),
+                         re.M))
+MODULES = ("conan", "conan.errors", "conan.tools", "conan.tools.build", "conan.tools.cmake",
+           "conan.tools.files", "conan.tools.gnu", "conan.tools.system",
+           "conan.tools.system.package_manager")
 
 
 def fail(why):
@@ -34,7 +38,8 @@ def expect(what, got, wanted):
 
 
 def run(*words):
-    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          check=False)
     if done.returncode != 0:
         fail(f"{' '.join(map(str, words))}\n{done.stdout}")
     return done.stdout
@@ -53,15 +58,17 @@ def check_port(build, packages):
     port = (ROOT / "packaging/vcpkg/zkrecipes/portfile.cmake").read_text()
     block = re.search(r"FEATURES\n(.*?)\)", port, re.S)[1]
     expect("the port's features", set(block.split()[::2]), set(manifest["features"]))
-    said = run("cmake", f"-DBUILD={build}", f"-DSOURCE={ROOT}", f"-DCURRENT_PACKAGES_DIR={packages}", "-P", HERE / "vcpkg.cmake")
+    said = run("cmake", f"-DBUILD={build}", f"-DSOURCE={ROOT}",
+               f"-DCURRENT_PACKAGES_DIR={packages}", "-P", HERE / "vcpkg.cmake")
     check_options("the port", set(re.findall(r"-D(ZKRECIPES_\w+)=", said)))
 
 
 def check_consumer(packages, work):
     """As in a project with vcpkg's toolchain, which looks in share/NAME."""
-    run("cmake", "-S", HERE.parent / "consumers/find_package", "-B", work, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={packages}",
-        "-DVCPKG_TARGET_TRIPLET=x64-linux")
-    expect("zkrecipes_DIR", re.search("zkrecipes_DIR:PATH=(.*)", (work / "CMakeCache.txt").read_text())[1],
+    run("cmake", "-S", HERE.parent / "consumers/find_package", "-B", work, "-G", "Ninja",
+        f"-DCMAKE_PREFIX_PATH={packages}", "-DVCPKG_TARGET_TRIPLET=x64-linux")
+    cache = (work / "CMakeCache.txt").read_text()
+    expect("zkrecipes_DIR", re.search("zkrecipes_DIR:PATH=(.*)", cache)[1],
            f"{packages}/share/zkrecipes")
     run("cmake", "--build", work)
     for program in ("consumer", "consumer_test"):
@@ -70,7 +77,8 @@ def check_consumer(packages, work):
 
 
 def rename(work, **sources):
-    """The build's copy of a C client that is made of these archives, each of one object, and they all have the same name."""
+    """The build's copy of a C client that is made of these archives, each of one object, and they
+    all have the same name."""
     archives = []
     for name, source in sources.items():
         (work / "unity.c").write_text(source)
@@ -78,19 +86,24 @@ def rename(work, **sources):
         archives.append(work / f"{name}.a")
         archives[-1].unlink(missing_ok=True)
         run("ar", "rcs", archives[-1], work / "unity.o")
-    return subprocess.run(["cmake", f"-DARCHIVES={';'.join(map(str, archives))}", f"-DWORK={work}", "-DAR=ar", "-DNM=nm", "-DLD=ld",
-                           "-DOBJCOPY=objcopy", "-DTLS=OFF", "-P", ROOT / "cmake/RenameZooKeeper.cmake"],
+    return subprocess.run(["cmake", f"-DARCHIVES={';'.join(map(str, archives))}",
+                           f"-DWORK={work}", "-DAR=ar", "-DNM=nm", "-DLD=ld",
+                           "-DOBJCOPY=objcopy", "-DTLS=OFF", "-P",
+                           ROOT / "cmake/RenameZooKeeper.cmake"],
                           capture_output=True, text=True, check=False)
 
 
 def check_client(work):
-    """vcpkg's port of ZooKeeper has two archives; of those of its features that do not suit, the build says so."""
-    done = rename(work, libzookeeper="int zookeeper_init;", libzookeeper_hashtable="int create_hashtable;")
+    """vcpkg's port of ZooKeeper has two archives; of those of its features that do not suit, the
+    build says so."""
+    done = rename(work, libzookeeper="int zookeeper_init;",
+                  libzookeeper_hashtable="int create_hashtable;")
     expect("renaming two archives", (done.returncode, done.stderr), (0, ""))
     names = set(run("nm", "-j", work / "rcpzk.o").split())
     expect("what is there of them", names, {"rcpzk_zookeeper_init", "rcpzk_create_hashtable"})
     for source, why in (("int zookeeper_init, zoo_create;", "multi-threaded client"),
-                        ("extern int SSL_new; int* zookeeper_init = &SSL_new;", "needs ZKRECIPES_WITH_TLS")):
+                        ("extern int SSL_new; int* zookeeper_init = &SSL_new;",
+                         "needs ZKRECIPES_WITH_TLS")):
         done = rename(work, libzookeeper=source)
         if done.returncode == 0 or why not in " ".join(done.stderr.split()):
             fail(f"it is not said: {why}\n{done.stderr}")
@@ -111,7 +124,8 @@ def load_recipe():
         module.__getattr__ = lambda attribute: Anything
     sys.modules["conan.tools.files"].load = lambda _, path: pathlib.Path(path).read_text()
     scope = {"__name__": "conanfile"}
-    exec(compile((ROOT / "packaging/conan/conanfile.py").read_text(), "conanfile.py", "exec"), scope)
+    recipe = (ROOT / "packaging/conan/conanfile.py").read_text()
+    exec(compile(recipe, "conanfile.py", "exec"), scope)
     return scope["ZkrecipesConan"]
 
 
@@ -120,16 +134,20 @@ def check_recipe(packages):
     recipe.recipe_folder = str(ROOT / "packaging/conan")
     recipe.set_version()
     expect("the recipe's version", recipe.version, VERSION)
-    check_options("the recipe", set(re.findall(r'\["(ZKRECIPES_\w+)"\]', (ROOT / "packaging/conan/conanfile.py").read_text())))
-    recipe.options = types.SimpleNamespace(**dict.fromkeys(recipe.options, True), get_safe=lambda _: True)
+    text = (ROOT / "packaging/conan/conanfile.py").read_text()
+    check_options("the recipe", set(re.findall(r'\["(ZKRECIPES_\w+)"\]', text)))
+    recipe.options = types.SimpleNamespace(**dict.fromkeys(recipe.options, True),
+                                           get_safe=lambda _: True)
     recipe.cpp_info = Anything()
     parts = recipe.cpp_info.components = collections.defaultdict(Anything)
     recipe.package_info()
     libraries = {lib for part in parts.values() for lib in part.libs}
     installed = {file.stem[3:] for file in packages.glob("lib/**/lib*.a")}
     expect("the recipe's libraries", sorted(libraries), sorted(installed))
-    linked = re.findall(r"absl::(\w+)", (ROOT / "cmake/Dependencies.cmake").read_text().split("if(TARGET")[0])
-    expect("the recipe's absl", set(parts["zkrecipes"].requires) - {"openssl::openssl"}, {f"abseil::absl_{name}" for name in linked})
+    dependencies = (ROOT / "cmake/Dependencies.cmake").read_text()
+    linked = re.findall(r"absl::(\w+)", dependencies.split("if(TARGET")[0])
+    expect("the recipe's absl", set(parts["zkrecipes"].requires) - {"openssl::openssl"},
+           {f"abseil::absl_{name}" for name in linked})
 
 
 def main():

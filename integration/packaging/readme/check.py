@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Does what README.md tells a newcomer to do: builds its first program against the installed library, with the README's
-own lines of CMake, and runs it on the ensemble that the commands of docs/zkr.md start. Builds the server of the guarded
-file with zkrecipes::fencing alone, and shows it an older token. Compares the plan of docs/operations.md.
+"""Does what README.md tells a newcomer to do: builds its first program against the installed
+library, with the README's own lines of CMake, and runs it on the ensemble that the commands of
+docs/zkr.md start. Builds the server of the guarded file with zkrecipes::fencing alone, and shows it
+an older token. Compares the plan of docs/operations.md.
 
 usage: check.py BUILD_DIR. (`./dev demo` and `./dev test` are what CI runs anyway.)
 """
@@ -37,9 +38,11 @@ def block(language, containing, page=README):
 
 
 def run(*words, **options):
-    result = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, **options)
+    result = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                            check=False, **options)
     if result.returncode != 0:
-        sys.exit(f"{' '.join(map(str, words))}\n{result.stdout}\nFAILED with status {result.returncode}")
+        command = " ".join(map(str, words))
+        sys.exit(f"{command}\n{result.stdout}\nFAILED with status {result.returncode}")
     return result.stdout
 
 
@@ -56,7 +59,8 @@ def build_program(work, name, code, lines):
 
 
 def put(url, token):
-    request = urllib.request.Request(url, data=b"a line\n", method="PUT", headers={"Fencing-Token": str(token)})
+    request = urllib.request.Request(url, data=b"a line\n", method="PUT",
+                                     headers={"Fencing-Token": str(token)})
     for _ in range(100):
         try:
             return urllib.request.urlopen(request, timeout=10).status
@@ -73,12 +77,15 @@ def check_guard(work):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    lines = block("cmake", "find_package").replace("zkrecipes::zkrecipes", "zkrecipes::fencing httplib").replace(
+    lines = block("cmake", "find_package")
+    lines = lines.replace("zkrecipes::zkrecipes", "zkrecipes::fencing httplib").replace(
         "REQUIRED)", "REQUIRED COMPONENTS fencing)\nadd_library(httplib INTERFACE)\n"
-        "find_package(PkgConfig REQUIRED)\npkg_check_modules(cpp_httplib REQUIRED IMPORTED_TARGET cpp-httplib)\n"
+        "find_package(PkgConfig REQUIRED)\n"
+        "pkg_check_modules(cpp_httplib REQUIRED IMPORTED_TARGET cpp-httplib)\n"
         "TARGET_LINK_LIBRARIES(httplib INTERFACE PkgConfig::cpp_httplib)")
     server = build_program(work, "guard", code.replace("8080", str(port)), lines)
-    if re.search("zookeeper", run("nm", "-C", server), re.I) or "zkrecipes" in run("ldd", server).replace(str(work), ""):
+    has_zookeeper = re.search("zookeeper", run("nm", "-C", server), re.I)
+    if has_zookeeper or "zkrecipes" in run("ldd", server).replace(str(work), ""):
         sys.exit("the server of the guarded file is linked with more than zkrecipes::fencing")
     run(server, "create", cwd=work)
     with subprocess.Popen([server], cwd=work) as running:
@@ -89,12 +96,14 @@ def check_guard(work):
 
 
 def run_commands(build, program, work):
-    """The commands one after another in one shell, as typed; the program while the ensemble is up."""
+    """The commands one after another in one shell, as typed; the program while the ensemble is
+    up."""
     commands = block("sh", "zkr ensemble start", ZKR)
     assert "./dev build\n" in commands and "zkr ensemble stop\n" in commands
     commands = commands.replace("./dev build\n", "")  # what this very test runs on
     commands = commands.replace("$PWD/build/bin", str(build / "bin"))
-    commands = commands.replace("zkr ensemble stop\n", f"{program}\nzkr ensemble stop\ntrap - EXIT\n")
+    commands = commands.replace("zkr ensemble stop\n",
+                                f"{program}\nzkr ensemble stop\ntrap - EXIT\n")
     script = "set -eux\ntrap 'zkr ensemble stop' EXIT\n" + commands
     return run("bash", "-c", script, cwd=work, env={**os.environ, "TMPDIR": str(work)})
 
@@ -102,7 +111,8 @@ def run_commands(build, program, work):
 def check_plan(build):
     """What docs/operations.md shows of a command that needs no server is what that prints."""
     page = (ROOT / "docs/operations.md").read_text()
-    command, shown = re.search(r"^    \$ (zkr doctor --plan .*)\n((?:    .*\n)+)", page, re.M).groups()
+    shows = re.compile(r"^    \$ (zkr doctor --plan .*)\n((?:    .*\n)+)", re.M)
+    command, shown = shows.search(page).groups()
     printed = run(build / "bin" / command.split()[0], *command.split()[1:])
     if printed.strip() != textwrap.dedent(shown).strip():
         sys.exit(f"docs/operations.md shows of {command}\n{shown}but it prints\n{printed}")

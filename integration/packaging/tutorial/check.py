@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Follows docs/tutorial.md: saves its listings, runs its commands in one shell, and looks for what it says they print.
+"""Follows docs/tutorial.md: saves its listings, runs its commands in one shell, and looks for what
+it says they print.
 
-usage: check.py BUILD_DIR | --bare. With BUILD_DIR its library and zkr are installed instead of the page's first commands. With
---bare all is done in a bare Debian, made for it, with processes of its own; 77 (skipped) where none can be made.
+usage: check.py BUILD_DIR | --bare. With BUILD_DIR its library and zkr are installed instead of the
+page's first commands. With --bare all is done in a bare Debian, made for it, with processes of its
+own; 77 (skipped) where none can be made.
 """
 import os
 import pathlib
@@ -37,18 +39,22 @@ def follow(commands, directory, shell, environment):
     """What went wrong."""
     at_end = "kill -KILL $(jobs -p) 2>/dev/null; zkr ensemble stop"
     # The shell has job control, as the reader's has.
-    script = f"set -ex\n{commands}cd {directory}\nset -m\ntrap '{at_end}' EXIT\n" + "".join(blocks("sh")[1:]) + "trap - EXIT\n"
-    done = subprocess.run([*shell, "bash", "-c", script], env={**os.environ, **environment}, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    script = (f"set -ex\n{commands}cd {directory}\nset -m\ntrap '{at_end}' EXIT\n"
+              + "".join(blocks("sh")[1:]) + "trap - EXIT\n")
+    done = subprocess.run([*shell, "bash", "-c", script], env={**os.environ, **environment},
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False)
     print(done.stdout)
-    wrong = [f"nothing in the output above looks like: {line}" for block in blocks("text") for line in block.splitlines()
+    wrong = [f"nothing in the output above looks like: {line}"
+             for block in blocks("text") for line in block.splitlines()
              if not re.search(f"^{pattern(line)}", done.stdout, re.M)]
     return wrong + ([f"the commands ended with {done.returncode}"] if done.returncode else [])
 
 
 def on_a_build(build, work):
     prefix = work / "prefix"
-    subprocess.run(["cmake", "--install", build, "--prefix", prefix], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["cmake", "--install", build, "--prefix", prefix], check=True,
+                   stdout=subprocess.DEVNULL)
     save_listings(work / "steps")
     return follow("", work / "steps", [], {
         "PATH": f"{prefix}/bin:{os.environ['PATH']}", "LD_LIBRARY_PATH": f"{prefix}/lib",

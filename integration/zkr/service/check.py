@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tries the unit file of docs/zkr.md.
 
-usage: check.py text            the file is one that systemd reads without a complaint, as far as can be told here
-       check.py run BUILD_DIR   that very text as a unit of the systemd that runs here, on an ensemble of its own; ends with 77
-                                where none does
+usage: check.py text            the file is one that systemd reads without a complaint, as far as
+                                can be told here
+       check.py run BUILD_DIR   that very text as a unit of the systemd that runs here, on an
+                                ensemble of its own; ends with 77 where none does
 """
 import configparser
 import os
@@ -71,20 +72,26 @@ def check_keys(text):
 
 
 def check_package(text):
-    """The unit of the Debian package has its election and command from a file, and all else from the document."""
+    """The unit of the Debian package has its election and command from a file, and all else from
+    the document."""
     own = {"Environment", "EnvironmentFile", "ExecStart"}
-    document, package = ({key: value for key, value in parsed(unit)["Service"].items() if key not in own}
-                         for unit in (text, (ROOT / "packaging/debian/zkr-elect@.service").read_text()))
+    of_package = (ROOT / "packaging/debian/zkr-elect@.service").read_text()
+    document, package = ({key: value for key, value in parsed(unit)["Service"].items()
+                          if key not in own}
+                         for unit in (text, of_package))
     if document != package:
-        sys.exit(f"docs/zkr.md and packaging/debian/zkr-elect@.service differ:\n{document}\n{package}")
+        sys.exit("docs/zkr.md and packaging/debian/zkr-elect@.service differ:\n"
+                 f"{document}\n{package}")
 
 
 def check_by_systemd(text, directory):
     """systemd-analyze ends with 0 for what it only ignores: every word of it is a complaint."""
     file = pathlib.Path(directory) / "scheduler.service"
     file.write_text(re.sub(r"/usr/bin/\w+", "/bin/true", text))
-    said = subprocess.run(["systemd-analyze", "verify", "--man=no", file], capture_output=True, text=True, check=False)
-    complaints = [line for line in (said.stdout + said.stderr).splitlines() if "scheduler.service" in line]
+    said = subprocess.run(["systemd-analyze", "verify", "--man=no", file], capture_output=True,
+                          text=True, check=False)
+    complaints = [line for line in (said.stdout + said.stderr).splitlines()
+                  if "scheduler.service" in line]
     if said.returncode != 0 or complaints:
         sys.exit(f"systemd-analyze verify ends with {said.returncode}:\n{said.stdout}{said.stderr}")
 
@@ -120,7 +127,8 @@ def run_unit(zkr, directory, servers):
     said = directory / "said"
     for kill_mode in ("mixed", "control-group"):
         name = f"zkr-test-{os.getpid()}.service"
-        text = unit_text().replace("zk1:2181,zk2:2181,zk3:2181", servers).replace("/usr/bin/zkr", str(zkr))
+        text = unit_text().replace("zk1:2181,zk2:2181,zk3:2181", servers)
+        text = text.replace("/usr/bin/zkr", str(zkr))
         text = text.replace("KillMode=mixed", f"KillMode={kill_mode}")
         (UNITS / name).write_text(re.sub(r"-- /usr/bin/\w+", f"-- {command}", text))
         said.unlink(missing_ok=True)
@@ -131,7 +139,8 @@ def run_unit(zkr, directory, servers):
             output("systemctl", "stop", name)
             state = output("systemctl", "show", "-p", "Result,ActiveState,ExecMainStatus", name)
             queue = output(zkr, "--servers", servers, "ls", "/elections/scheduler", "--json")
-            if said.read_text() != "up\nterm\n" or "ActiveState=inactive" not in state or '"contenders":[]' not in queue:
+            over = '"contenders":[]' in queue and "ActiveState=inactive" in state
+            if said.read_text() != "up\nterm\n" or not over:
                 sys.exit(f"{kill_mode}: CMD said {said.read_text()!r}\n{state}{queue}")
         finally:
             subprocess.run(["systemctl", "stop", name], capture_output=True, check=False)

@@ -18,7 +18,8 @@ PATTERNS = ["-lock-", "-__READ__", "-__WRIT__", "-latch-"]
 def connected(milliseconds):
     """A client that never gives up."""
     return KazooClient(hosts=sys.argv[1], timeout=int(milliseconds) / 1000,
-                       connection_retry=KazooRetry(max_tries=-1, max_delay=1), command_retry=KazooRetry(max_tries=-1))
+                       connection_retry=KazooRetry(max_tries=-1, max_delay=1),
+                       command_retry=KazooRetry(max_tries=-1))
 
 
 out = threading.Lock()
@@ -43,7 +44,9 @@ class Election:
 
     def acquire(self):
         leads, self.over = threading.Event(), threading.Event()
-        self.thread = threading.Thread(target=self.election.run, args=(lambda: (leads.set(), self.over.wait()),), daemon=True)
+        self.thread = threading.Thread(target=self.election.run,
+                                       args=(lambda: (leads.set(), self.over.wait()),),
+                                       daemon=True)
         self.thread.start()
         leads.wait()
 
@@ -75,7 +78,8 @@ def own(path):
 
 
 def rounds(name, path):
-    """Rounds until it is killed or its input ends; each with an object of its own, as after a lost session."""
+    """Rounds until it is killed or its input ends; each with an object of its own, as after a lost
+    session."""
     while True:
         note("invoke")
         recipe, held = MAKERS[name](path), False
@@ -99,8 +103,8 @@ def rounds(name, path):
 
 
 def believe(path):
-    """Looks at its lock for ever: "look TIME PLAIN TOLD", whether is_acquired says so, and whether, besides, no listener
-    was told SUSPENDED or LOST since."""
+    """Looks at its lock for ever: "look TIME PLAIN TOLD", whether is_acquired says so, and whether,
+    besides, no listener was told SUSPENDED or LOST since."""
     told = threading.Event()
     client.add_listener(lambda state: state != KazooState.CONNECTED and told.set() or None)
     lock = client.Lock(path, "kazoo")
@@ -121,7 +125,8 @@ def hold(path, milliseconds, who):
     def hear(state):
         nonlocal works
         if works:
-            note({KazooState.LOST: "lost", KazooState.SUSPENDED: "stop"}.get(state, "go"), f"{path} {who}")
+            what = {KazooState.LOST: "lost", KazooState.SUSPENDED: "stop"}.get(state, "go")
+            note(what, f"{path} {who}")
         if works and state == KazooState.LOST:
             works = False
             lost.set()
@@ -177,6 +182,7 @@ for line in sys.stdin:
     words = line.split()
     if words[0] == "make":
         tasks[words[1]] = queue.Queue()
-        threading.Thread(target=serve, args=(words[2], words[3], tasks[words[1]]), daemon=True).start()
+        threading.Thread(target=serve, args=(words[2], words[3], tasks[words[1]]),
+                         daemon=True).start()
     else:
         tasks[words[1]].put((words[0], words[1]))
