@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# Apache's single-threaded C client, as Debian's libzookeeper-st-dev ships it (with neither .pc nor CMake config), or as vcpkg's
-# port `zookeeper` does without its feature `sync`, with its hash table in an archive beside it.
+# Apache's single-threaded C client, as Debian's libzookeeper-st-dev ships it (with neither .pc nor
+# CMake config), or as vcpkg's port `zookeeper` does without its feature `sync`, with its hash table
+# in an archive beside it.
 # For the build only: what is installed needs none of it. Sets
-#   ZooKeeperST_ARCHIVE      the static archive; the shared library beside it is of no use, its names cannot be changed
+#   ZooKeeperST_ARCHIVE      the static archive; the shared library beside it is of no use, its
+#                            names cannot be changed
 #   ZooKeeperST_ARCHIVES     that, and what it needs
 #   ZooKeeperST_INCLUDE_DIR  the folder of zookeeper.h
 include(FindPackageHandleStandardArgs)

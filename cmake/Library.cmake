@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# The installed libraries, made of the layers' objects: zkrecipes::zkrecipes, static and shared, which also has our private copy
-# of ZooKeeper's; and zkrecipes::fencing, static, the part of it that guards a resource, which knows no ensemble (ADR 57). A
-# program may link both: the linker takes each object once.
+# The installed libraries, made of the layers' objects: zkrecipes::zkrecipes, static and shared,
+# which also has our private copy of ZooKeeper's; and zkrecipes::fencing, static, the part of it
+# that guards a resource, which knows no ensemble (ADR 57). A program may link both: the linker
+# takes each object once.
 
 # zkrecipes_library(target type output [LIBS ...] OBJECTS ...)
 function(zkrecipes_library target type output)
@@ -12,7 +13,8 @@ function(zkrecipes_library target type output)
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${output} LINKER_LANGUAGE CXX)
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_include_directories(${target} PUBLIC
-    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(${target} PUBLIC ${public} PRIVATE ${private}
     $<BUILD_INTERFACE:zkrecipes_options>)
 endfunction()
@@ -24,9 +26,10 @@ set_target_properties(zkrecipes_fencing PROPERTIES EXPORT_NAME fencing)
 add_library(zkrecipes::fencing ALIAS zkrecipes_fencing)
 
 function(zkrecipes_whole_library target type)
-  zkrecipes_library(${target} ${type} zkrecipes LIBS ${ZKRECIPES_PRIVATE_DEPENDENCIES} OBJECTS ${fencing_objects}
-    $<TARGET_OBJECTS:zkrecipes_zk> $<TARGET_OBJECTS:zkrecipes_session> $<TARGET_OBJECTS:zkrecipes_queue>
-    $<TARGET_OBJECTS:zkrecipes_log> $<TARGET_OBJECTS:zkrecipes_recipes> ${ZKRECIPES_PRIVATE_ZOOKEEPER_OBJECT})
+  zkrecipes_library(${target} ${type} zkrecipes LIBS ${ZKRECIPES_PRIVATE_DEPENDENCIES}
+    OBJECTS ${fencing_objects} $<TARGET_OBJECTS:zkrecipes_zk> $<TARGET_OBJECTS:zkrecipes_session>
+    $<TARGET_OBJECTS:zkrecipes_queue> $<TARGET_OBJECTS:zkrecipes_log>
+    $<TARGET_OBJECTS:zkrecipes_recipes> ${ZKRECIPES_PRIVATE_ZOOKEEPER_OBJECT})
   add_dependencies(${target} zkrecipes_private_zookeeper)
 endfunction()
 
@@ -42,11 +45,13 @@ if(ZKRECIPES_BUILD_SHARED)
     VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
   target_link_options(zkrecipes_shared PRIVATE -Wl,--version-script=${map} -Wl,--no-undefined)
 elseif(NOT ZKRECIPES_BUILD_STATIC)
-  message(FATAL_ERROR "ZKRECIPES_BUILD_STATIC and ZKRECIPES_BUILD_SHARED are both off: nothing to build")
+  message(FATAL_ERROR
+    "ZKRECIPES_BUILD_STATIC and ZKRECIPES_BUILD_SHARED are both off: nothing to build")
 endif()
 
-# Our own programs and tests use what the shared library does not export, so where they are built they and all beside them
-# take the static one. What is installed goes by its user's BUILD_SHARED_LIBS.
+# Our own programs and tests use what the shared library does not export, so where they are built
+# they and all beside them take the static one. What is installed goes by its user's
+# BUILD_SHARED_LIBS.
 set(ZKRECIPES_LIBRARY zkrecipes_static)
 if(ZKRECIPES_BUILD_SHARED AND (BUILD_SHARED_LIBS OR NOT ZKRECIPES_BUILD_STATIC)
     AND NOT (ZKRECIPES_BUILD_TESTS OR ZKRECIPES_BUILD_TOOLS OR ZKRECIPES_BUILD_DEMO))

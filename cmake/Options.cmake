@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What a person can choose, and zkrecipes_options: the compile options that our own targets get, and only they.
+# What a person can choose, and zkrecipes_options: the compile options that our own targets get, and
+# only they.
 include(GNUInstallDirs)
 
 option(BUILD_SHARED_LIBS "zkrecipes::zkrecipes is the shared library" OFF)
@@ -19,8 +20,10 @@ option(ZKRECIPES_BUILD_DEMO "Build what ./dev demo runs" ${PROJECT_IS_TOP_LEVEL}
 option(ZKRECIPES_BUILD_BENCH "With the tests, build what ./dev bench runs" OFF)
 option(ZKRECIPES_INSTALL "Make install rules" ${PROJECT_IS_TOP_LEVEL})
 option(ZKRECIPES_WERROR "Treat warnings as errors" OFF)
-option(ZKRECIPES_VERIFICATION "Build verification/, which proves the library and is no part of it" OFF)
-option(ZKRECIPES_WITH_TLS "Connections by TLS, which needs OpenSSL; without, a client with TlsOptions is refused" OFF)
+option(ZKRECIPES_VERIFICATION
+  "Build verification/, which proves the library and is no part of it" OFF)
+option(ZKRECIPES_WITH_TLS
+  "Connections by TLS, which needs OpenSSL; without, a client with TlsOptions is refused" OFF)
 option(ZKRECIPES_WITH_POSTGRES "Build zkrecipes::postgres, which needs libpq" OFF)
 option(ZKRECIPES_WITH_REDIS "Build zkrecipes::redis, which needs hiredis" OFF)
 option(ZKRECIPES_WITH_SQLITE "Build zkrecipes::sqlite, which needs SQLite" OFF)
@@ -36,8 +39,8 @@ endif()
 
 add_library(zkrecipes_options INTERFACE)
 target_compile_features(zkrecipes_options INTERFACE cxx_std_20)
-target_compile_options(zkrecipes_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor
-  $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>
+target_compile_options(zkrecipes_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow
+  -Wnon-virtual-dtor $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>
   # gcc 12 suspects the moves of a std::variant; clang and its sanitizers look, too.
   $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>
   $<$<BOOL:${ZKRECIPES_WERROR}>:-Werror>)
@@ -50,8 +53,8 @@ if(ZKRECIPES_SANITIZE)
   target_link_options(zkrecipes_options INTERFACE ${sanitize})
 endif()
 
-# Tests are not optimised, whatever the library is: they wait for it, and compile in half the time. Nor are they checked for
-# undefined behaviour of their own, which takes as long to compile again.
+# Tests are not optimised, whatever the library is: they wait for it, and compile in half the time.
+# Nor are they checked for undefined behaviour of their own, which takes as long to compile again.
 add_library(zkrecipes_test_options INTERFACE)
 target_compile_options(zkrecipes_test_options INTERFACE $<$<CONFIG:RelWithDebInfo>:-O0>)
 if(ZKRECIPES_SANITIZE)

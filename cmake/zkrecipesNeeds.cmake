@@ -5,8 +5,9 @@ set(ZKRECIPES_VCPKG_hiredis hiredis hiredis::hiredis)
 set(ZKRECIPES_VCPKG_sqlite3 unofficial-sqlite3 unofficial::sqlite3::sqlite3)
 set(ZKRECIPES_VCPKG_prometheus-cpp-core prometheus-cpp prometheus-cpp::core)
 
-# zkrecipes_find_need(libpq): makes zkrecipes::need_libpq, if this module of pkg-config's is there. In vcpkg it goes by the CMake package:
-# its .pc files leave out what a static library needs, or are missing.
+# zkrecipes_find_need(libpq): makes zkrecipes::need_libpq, if this module of pkg-config's is there.
+# In vcpkg it goes by the CMake package: its .pc files leave out what a static library needs, or are
+# missing.
 function(zkrecipes_find_need module)
   if(TARGET zkrecipes::need_${module})
     return()

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Runs the port of packaging/vcpkg, with what it calls of vcpkg replaced by what that does, on a finished build: nothing is compiled.
-# usage: cmake -DBUILD=DIR -DSOURCE=DIR -DCURRENT_PACKAGES_DIR=DIR -P vcpkg.cmake; prints the options that the port sets.
+# Runs the port of packaging/vcpkg, with what it calls of vcpkg replaced by what that does, on a
+# finished build: nothing is compiled.
+# usage: cmake -DBUILD=DIR -DSOURCE=DIR -DCURRENT_PACKAGES_DIR=DIR -P vcpkg.cmake; prints the
+# options that the port sets.
 cmake_minimum_required(VERSION 3.25)
 set(PORT zkrecipes)
 set(FEATURES core postgres prometheus redis sqlite tls tools)
@@ -32,8 +34,8 @@ endfunction()
 
 function(vcpkg_cmake_install)
   foreach(component dev testing tools)
-    execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --prefix ${CURRENT_PACKAGES_DIR} --component ${component}
-      OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+    execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --prefix ${CURRENT_PACKAGES_DIR}
+      --component ${component} OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
   endforeach()
 endfunction()
 
@@ -46,7 +48,8 @@ function(vcpkg_cmake_config_fixup)
   file(GLOB files ${CURRENT_PACKAGES_DIR}/share/${PORT}/*.cmake)
   foreach(file IN LISTS files)
     file(READ ${file} text)
-    string(REPLACE "CMAKE_CURRENT_LIST_DIR}/../../../" "CMAKE_CURRENT_LIST_DIR}/../../" text "${text}")
+    string(REPLACE "CMAKE_CURRENT_LIST_DIR}/../../../" "CMAKE_CURRENT_LIST_DIR}/../../" text
+      "${text}")
     set(up "get_filename_component(_IMPORT_PREFIX \"\${_IMPORT_PREFIX}\" PATH)\n")
     string(REPLACE "${up}${up}${up}" "${up}${up}" text "${text}")
     file(WRITE ${file} "${text}")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Builds the checkout that this port stands in: it downloads nothing of its own.
-# vcpkg's absl is static, and a shared library with a copy of it would be a second one in the program.
+# vcpkg's absl is static, and a shared library with a copy of it would be a second one in the
+# program.
 vcpkg_check_linkage(ONLY_STATIC_LIBRARY)
 get_filename_component(SOURCE_PATH "${CURRENT_PORT_DIR}/../../.." ABSOLUTE)
 
