@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # usage: daemon.sh COMMAND...
-# Runs the command while a docker daemon answers. One that answers already is used. Else dockerd is started by hand, with its
-# own defaults, and ended when the last command that was run like this ends: by its pid, and after four hours in any case.
+# Runs the command while a docker daemon answers. One that answers already is used. Else dockerd is
+# started by hand, with its own defaults, and ended when the last command that was run like this
+# ends: by its pid, and after four hours in any case.
 set -euo pipefail
 
 PATH=$PATH:/usr/sbin:/sbin
@@ -15,8 +16,10 @@ as_root=()
 start() {
   command -v dockerd >/dev/null || { say "no dockerd: ./dev apt-install"; return 1; }
   say "no docker daemon answers: starting one"
-  # A session of its own: what ends the command on a terminal must not end the daemon under another's feet.
-  "${as_root[@]}" setsid sh -c 'echo $$ >"$1.pid"; exec timeout 4h dockerd --group "$2" >"$1.log" 2>&1' \
+  # A session of its own: what ends the command on a terminal must not end the daemon under
+  # another's feet.
+  "${as_root[@]}" setsid \
+    sh -c 'echo $$ >"$1.pid"; exec timeout 4h dockerd --group "$2" >"$1.log" 2>&1' \
     sh "$state" "$(id -g)" </dev/null 8>&- 9>&- &
   local i
   for ((i = 0; i < 60; ++i)); do

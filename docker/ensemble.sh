@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # usage: ensemble.sh PROJECT SECONDS
-# Starts the ensemble of docker-compose.yml under this name, with the variables that it takes, and ends it, its volumes
-# included, once standard input is closed or the time is over. So it ends with whoever holds the other end, however that ends.
+# Starts the ensemble of docker-compose.yml under this name, with the variables that it takes, and
+# ends it, its volumes included, once standard input is closed or the time is over. So it ends with
+# whoever holds the other end, however that ends.
 set -uo pipefail
 # cmake/leave_nothing.sh, by which tests run, leaves it the time that it needs to end the ensemble.
 [[ -z ${ZKRECIPES_TEST_RUN:-} ]] || exec env -u ZKRECIPES_TEST_RUN "${BASH_SOURCE[0]}" "$@"
@@ -16,7 +17,8 @@ compose() {
   "${command[@]}" --project-name "$project" "$@" </dev/null
 }
 
-docker image inspect zkrecipes-zookeeper >/dev/null || { echo "no image: run docker/image.sh server" >&2; exit 1; }
+docker image inspect zkrecipes-zookeeper >/dev/null ||
+  { echo "no image: run docker/image.sh server" >&2; exit 1; }
 status=0
 if compose up --detach --no-build; then
   timeout "$seconds" cat >/dev/null

@@ -16,7 +16,8 @@ apt() {
     apt-get -y -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 "$@" </dev/null 2>&1 | tee -a "$log"
 }
 
-# One line that rewrites itself on a terminal, else a line every 40th package. (Not awk: Debian's buffers its input.)
+# One line that rewrites itself on a terminal, else a line every 40th package. (Not awk: Debian's
+# buffers its input.)
 show() {
   local what=$1 number=$2 of=$3
   if [[ -t 2 ]]; then
@@ -42,9 +43,12 @@ progress() {
 # Old lists may do, so only the install decides.
 apt update >/dev/null || echo "   apt-get update failed; trying with the lists at hand" >&2
 # Of a rehearsal: "12 newly installed", "Need to get 34 MB", "56 MB of additional disk space".
-size=$(LC_ALL=C apt-get --assume-no -o Debug::NoLocking=1 --no-install-recommends install "$@" 2>/dev/null |
-  sed -nE 's/.*, ([0-9]+) newly installed.*/\1 packages/p; s/^Need to get ([^/]*).* of archives.*/\1 to download/p;
-    s/^After this operation, (.*) of additional disk space.*/\1 on disk/p' | paste -sd, | sed 's/,/, /g') || true  # it answers no
+size=$(LC_ALL=C apt-get --assume-no -o Debug::NoLocking=1 --no-install-recommends install "$@" \
+  2>/dev/null |
+  sed -nE 's/.*, ([0-9]+) newly installed.*/\1 packages/p
+    s/^Need to get ([^/]*).* of archives.*/\1 to download/p
+    s/^After this operation, (.*) of additional disk space.*/\1 on disk/p' |
+  paste -sd, | sed 's/,/, /g') || true  # it answers no
 echo "== installing $* and what they need: ${size:-of unknown size}" >&2
 if ! apt install --no-install-recommends "$@" | progress; then
   tail -n 30 "$log" >&2

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Proves that a program may use another ZooKeeper client beside us: no name of the client's is defined by the static
-# library or leaves the shared one, and neither needs a ZooKeeper library. And that the shared one exports the public API,
-# and of our internals only what is listed here. And that the library of a guarded resource knows no client, no session and no
-# queue.
+# Proves that a program may use another ZooKeeper client beside us: no name of the client's is
+# defined by the static library or leaves the shared one, and neither needs a ZooKeeper library. And
+# that the shared one exports the public API, and of our internals only what is listed here. And
+# that the library of a guarded resource knows no client, no session and no queue.
 # usage: check_symbols.sh libzookeeper_st.a libzkrecipes.a libzkrecipes.so libzkrecipes_fencing.a
 set -euo pipefail
 client=$1 static=$2 shared=$3 fencing=$4
@@ -26,11 +26,13 @@ names --undefined-only "$static" >"$work/static_needs"
 names --dynamic --defined-only "$shared" >"$work/shared"
 names --dynamic --undefined-only "$shared" >"$work/shared_needs"
 grep -qx zookeeper_init "$work/client" || { echo "FAIL: $client is not the C client" >&2; exit 1; }
-grep -qx rcpzk_zookeeper_init "$work/static" || { echo "FAIL: $static lacks our copy of the client" >&2; exit 1; }
+grep -qx rcpzk_zookeeper_init "$work/static" ||
+  { echo "FAIL: $static lacks our copy of the client" >&2; exit 1; }
 
 names "$fencing" >"$work/fencing"
 grep -q FencingGate "$work/fencing" || { echo "FAIL: $fencing has no gate" >&2; exit 1; }
-if above=$(c++filt <"$work/fencing" | grep -E '^rcpzk_|zkrecipes::(zk|session|queue)::|zkrecipes::Client'); then
+if above=$(c++filt <"$work/fencing" |
+  grep -E '^rcpzk_|zkrecipes::(zk|session|queue)::|zkrecipes::Client'); then
   fail "$fencing has names of what it must do without" <<<"$above"
 fi
 
@@ -40,11 +42,15 @@ for list in static static_needs shared shared_needs fencing; do
   fi
 done
 
-# Demangled. A public name stands in zkrecipes itself: zkrecipes::Lock::Acquire, but not zkrecipes::zk::...
-public='^((typeinfo|typeinfo name|vtable) for )?zkrecipes::([A-Z][A-Za-z]*(::|\(|\[|$)|k[A-Z][A-Za-z]*$|operator<<)'
-# What inline code of public headers calls, and what the model of zkrecipes::testing does (lib/base/seam.h).
+# Demangled. A public name stands in zkrecipes itself: zkrecipes::Lock::Acquire, but not
+# zkrecipes::zk::...
+public='^((typeinfo|typeinfo name|vtable) for )?zkrecipes::'
+public+='([A-Z][A-Za-z]*(::|\(|\[|$)|k[A-Z][A-Za-z]*$|operator<<)'
+# What inline code of public headers calls, and what the model of zkrecipes::testing does
+# (lib/base/seam.h).
 headers='AdapterBase::|Awaiter<'
-seam='(internal::ClientCore::(CreateIn|Start|Close)|internal::ClientAccess::(Wrap|Connect)|session::client::Check(Client|Wait)Options)\('
+seam='(internal::ClientCore::(CreateIn|Start|Close)|internal::ClientAccess::(Wrap|Connect)|'
+seam+='session::client::Check(Client|Wait)Options)\('
 internal="^zkrecipes::(internal::($headers)|$seam)"
 c++filt <"$work/shared" >"$work/exported"
 if foreign=$(grep -Ev "$public|$internal" "$work/exported"); then
@@ -56,7 +62,9 @@ if needed=$(readelf -d "$shared" | grep -i 'NEEDED.*zookeeper'); then
   fail "$shared needs a ZooKeeper library" <<<"$needed"
 fi
 
-((status == 0)) && echo "symbols: $(wc -l <"$work/client") names of the C client, none of them visible;" \
-  "$(wc -l <"$work/shared") exported: $(counted "$public") of the public API, $(counted "^zkrecipes::internal::($headers)") that" \
-  "its inline code calls, $(counted "^zkrecipes::$seam") for zkrecipes::testing"
+((status == 0)) &&
+  echo "symbols: $(wc -l <"$work/client") names of the C client, none of them visible;" \
+    "$(wc -l <"$work/shared") exported: $(counted "$public") of the public API," \
+    "$(counted "^zkrecipes::internal::($headers)") that its inline code calls," \
+    "$(counted "^zkrecipes::$seam") for zkrecipes::testing"
 exit "$status"

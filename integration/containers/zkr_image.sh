@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds the image of zkr and does with it what a pod does: as the first process, not as root, with no rights and no disk.
+# Builds the image of zkr and does with it what a pod does: as the first process, not as root, with
+# no rights and no disk.
 # usage: docker/daemon.sh zkr_image.sh BUILD_DIR
 set -euo pipefail
 build=$(realpath "$1")
@@ -24,7 +25,8 @@ echo "the image has $((size / 1000000)) MB"
 
 ZKR_SERVERS=$("$zkr" ensemble start --servers 1 --dir "$work/ensemble")
 export ZKR_SERVERS
-limits=(--network=host --read-only --cap-drop=ALL --security-opt=no-new-privileges --env ZKR_SERVERS)
+limits=(--network=host --read-only --cap-drop=ALL --security-opt=no-new-privileges
+  --env ZKR_SERVERS)
 run() { docker run --rm --name "$name" "${limits[@]}" zkrecipes-zkr "$@"; }
 # gives STATUS WORDS COMMAND...: ends with that status, and prints these words.
 gives() {
@@ -40,7 +42,9 @@ gives 7 "" lock /locks/image -- sh -c 'exit 7'
 gives 127 "" lock /locks/image -- /no/such/program
 gives 0 "zkr 65532 65532" lock /locks/image -- sh -c 'echo "$(cat /proc/1/comm) $(id -u) $(id -g)"'
 # An orphan that ends is reaped by the first process.
-gives 0 "zombies: 0" lock /locks/image -- sh -c '(sleep 0.1 &); sleep 1; echo "zombies: $(grep -l "^State:.Z" /proc/[0-9]*/status | wc -l)"'
+orphan='(sleep 0.1 &); sleep 1'
+count='echo "zombies: $(grep -l "^State:.Z" /proc/[0-9]*/status | wc -l)"'
+gives 0 "zombies: 0" lock /locks/image -- sh -c "$orphan; $count"
 
 # await WORD: CMD has printed it.
 await() {
@@ -51,7 +55,8 @@ await() {
   fail "in vain: $1"
 }
 
-# ended SECONDS STATUS: `docker stop` with 30 s ends it that soon, with this status, and the lock is free at once.
+# ended SECONDS STATUS: `docker stop` with 30 s ends it that soon, with this status, and the lock is
+# free at once.
 ended() {
   local start=$SECONDS status
   docker stop --time 30 "$name" >/dev/null
@@ -62,7 +67,8 @@ ended() {
 }
 start() { docker run --detach --name "$name" "${limits[@]}" zkrecipes-zkr "$@" >/dev/null; }
 
-start lock /locks/image -- sh -c 'trap "echo asked; exit 3" TERM; echo up; while :; do sleep 0.1; done'
+start lock /locks/image -- \
+  sh -c 'trap "echo asked; exit 3" TERM; echo up; while :; do sleep 0.1; done'
 await up
 ! "$zkr" lock /locks/image --try -- true 2>/dev/null || fail "two hold it"
 ended 10 3
@@ -71,7 +77,8 @@ docker rm "$name" >/dev/null
 echo "ok: docker stop reaches CMD, and its status comes back"
 
 # What CMD leaves behind is killed, and zkr waits for that before it lets the lock go.
-start lock /locks/image --grace 1s -- sh -c '(trap "" TERM; while :; do sleep 1; done) & trap "exit 0" TERM; echo up; wait'
+start lock /locks/image --grace 1s -- \
+  sh -c '(trap "" TERM; while :; do sleep 1; done) & trap "exit 0" TERM; echo up; wait'
 await up
 ended 10 0
 docker rm "$name" >/dev/null
