@@ -33,8 +33,9 @@ public class Curator {
 
     Contestant(Map<String, String> task, String suffix, boolean readers) throws Exception {
       int session = Integer.parseInt(task.getOrDefault("session_ms", "40000"));
-      client = CuratorFrameworkFactory.builder().connectString(task.get("servers")).sessionTimeoutMs(session)
-          .retryPolicy(new ExponentialBackoffRetry(100, 5)).maxCloseWaitMs(1).build();
+      client = CuratorFrameworkFactory.builder().connectString(task.get("servers"))
+          .sessionTimeoutMs(session).retryPolicy(new ExponentialBackoffRetry(100, 5))
+          .maxCloseWaitMs(1).build();
       client.start();
       client.blockUntilConnected();
       String path = task.get("path") + suffix;
@@ -53,7 +54,8 @@ public class Curator {
 
   // What this process has used: microseconds of the processor, switches of threads that wait.
   static double[] used() throws Exception {
-    var system = (com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+    var system =
+        (com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
     double switches = 0;
     try (var threads = Files.list(Path.of("/proc/self/task"))) {
       for (Path thread : (Iterable<Path>) threads::iterator) {
@@ -119,7 +121,8 @@ public class Curator {
   static volatile boolean over;
 
   static String cycles(Map<String, String> task) throws Exception {
-    int clients = Integer.parseInt(task.get("clients")), locks = Integer.parseInt(task.get("locks"));
+    int clients = Integer.parseInt(task.get("clients"));
+    int locks = Integer.parseInt(task.get("locks"));
     boolean readers = task.get("readers").equals("true");
     List<Contestant> contestants = new ArrayList<>(Collections.nCopies(clients, null));
     inParallel(clients, i -> contestants.set(i, new Contestant(task, "-" + i % locks, readers)));
@@ -143,7 +146,8 @@ public class Curator {
     double[] after = used();
     over = true;
     for (Thread thread : threads) thread.join();
-    for (Contestant contestant : contestants) start(contestant::close);  // seconds, but of waiting only
+    // seconds, but of waiting only
+    for (Contestant contestant : contestants) start(contestant::close);
     return answer(cycles / seconds, before, after, Math.max(1, cycles));
   }
 

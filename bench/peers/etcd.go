@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// etcd's concurrency package as a peer of zkrecipes-bench, whose protocol bench/peer.h tells. It brings
-// its three servers with it (servers.go).
+// etcd's concurrency package as a peer of zkrecipes-bench, whose protocol bench/peer.h tells. It
+// brings its three servers with it (servers.go).
 
 package main
 
@@ -51,7 +51,10 @@ type contestant struct {
 }
 
 func connect(t task, suffix string) *contestant {
-	client, err := clientv3.New(clientv3.Config{Endpoints: strings.Split(t.Servers, ","), DialTimeout: 10 * time.Second})
+	client, err := clientv3.New(clientv3.Config{
+		Endpoints:   strings.Split(t.Servers, ","),
+		DialTimeout: 10 * time.Second,
+	})
 	must(err)
 	ttl := t.SessionMs / 1000
 	if ttl == 0 {
@@ -59,7 +62,8 @@ func connect(t task, suffix string) *contestant {
 	}
 	session, err := concurrency.NewSession(client, concurrency.WithTTL(ttl))
 	must(err)
-	return &contestant{client, session, concurrency.NewMutex(session, t.Path+suffix), recipe.NewRWMutex(session, t.Path+suffix)}
+	mutex := concurrency.NewMutex(session, t.Path+suffix)
+	return &contestant{client, session, mutex, recipe.NewRWMutex(session, t.Path+suffix)}
 }
 
 func (c *contestant) acquire() { must(c.mutex.Lock(context.Background())) }
@@ -94,7 +98,11 @@ func counted(work func() (value, operations float64)) answer {
 	cpu, switches := used()
 	value, operations := work()
 	cpuAfter, switchesAfter := used()
-	return answer{"value": value, "cpu us": (cpuAfter - cpu) / operations, "switches": (switchesAfter - switches) / operations}
+	return answer{
+		"value":    value,
+		"cpu us":   (cpuAfter - cpu) / operations,
+		"switches": (switchesAfter - switches) / operations,
+	}
 }
 
 func median(micros []float64) float64 {
@@ -197,7 +205,9 @@ func main() {
 		greeting = fmt.Sprintf(`{"servers": %q}`, servers.endpoints)
 	}
 	fmt.Println(greeting)
-	runs := map[string]func(task) answer{"cycle": cycle, "hand-over": handOver, "cycles": cycles, "hold": hold, "wait": hold}
+	runs := map[string]func(task) answer{
+		"cycle": cycle, "hand-over": handOver, "cycles": cycles, "hold": hold, "wait": hold,
+	}
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
 		var t task
 		must(json.Unmarshal(lines.Bytes(), &t))

@@ -17,7 +17,8 @@ import (
 	"go.etcd.io/etcd/clientv3"
 )
 
-// Three etcd servers on this machine. Their data is in memory, since ZooKeeper's is not synced to a disk either.
+// Three etcd servers on this machine. Their data is in memory, since ZooKeeper's is not synced to a
+// disk either.
 type servers struct {
 	endpoints string // "127.0.0.1:20001,127.0.0.1:20002,127.0.0.1:20003"
 	directory string
@@ -44,8 +45,9 @@ func startServers() *servers {
 	s.endpoints = strings.Join(clients, ",")
 	for i := range clients {
 		name := fmt.Sprint("m", i)
-		server := exec.Command("etcd", "--name", name, "--data-dir", filepath.Join(directory, name), "--log-level", "error",
-			"--logger", "zap", "--listen-client-urls", "http://"+clients[i], "--advertise-client-urls", "http://"+clients[i],
+		server := exec.Command("etcd", "--name", name, "--data-dir", filepath.Join(directory, name),
+			"--log-level", "error", "--logger", "zap", "--listen-client-urls", "http://"+clients[i],
+			"--advertise-client-urls", "http://"+clients[i],
 			"--listen-peer-urls", peers[i], "--initial-advertise-peer-urls", peers[i],
 			"--initial-cluster", strings.Join(cluster, ","))
 		server.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

@@ -3,8 +3,8 @@
 -- EVAL fencing.lua NUMBER-OF-KEYS floor [key ...] epoch token reader tag command [word ...]
 --   floor: the key of a hash (epoch, exclusive, shared). key: of the command, for a cluster and for
 --   ACLs. epoch, token: of the pass, decimal; a token with a turn is TOKEN:TURN, here and in
---   `exclusive`. reader: 1 for a shared pass, else 0. tag: any text; it comes back, so that a reply is
---   not taken for another's.
+--   `exclusive`. reader: 1 for a shared pass, else 0. tag: any text; it comes back, so that a reply
+--   is not taken for another's.
 -- Replies:
 --   {tag, 1, answer}                    the command was run; its answer
 --   {tag, 0, epoch, exclusive, shared}  refused by this floor, and nothing was changed
@@ -14,7 +14,8 @@
 --
 -- Lua's numbers are doubles, exact to 2^53 only, and tokens are larger: they are compared as text.
 -- None has a sign or a leading zero, so a longer one is higher; no turn, '', is lower than any. The
--- floor is raised first: a command that then fails has written nothing, and its holder was admitted.
+-- floor is raised first: a command that then fails has written nothing, and its holder was
+-- admitted.
 local function less(a, b)
   if #a ~= #b then return #a < #b end
   return a < b

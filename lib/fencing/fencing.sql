@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- zkrecipes: fencing in PostgreSQL 14 or later. Version 1. It may run again: floors and grants stay.
--- The user who runs it owns the floors. Run it in one transaction: psql -1 -f fencing.sql
--- After an upgrade, guard each table again: triggers of an earlier version may refuse all writes. An
--- earlier version does not run over this one: it fails, and changes nothing.
+-- zkrecipes: fencing in PostgreSQL 14 or later. Version 1. It may run again: floors and grants
+-- stay. The user who runs it owns the floors. Run it in one transaction: psql -1 -f fencing.sql
+-- After an upgrade, guard each table again: triggers of an earlier version may refuse all writes.
+-- An earlier version does not run over this one: it fails, and changes nothing.
 --
 -- For writers, inside a transaction (errors ZKR01: the pass is stale; ZKR02: none was shown):
 --   SELECT zkrecipes.show_pass(resource, epoch, token, reader);  -- of a pass with turns: ..., turn
@@ -33,10 +33,10 @@ BEGIN
   THEN
     RAISE EXCEPTION 'the schema zkrecipes is owned by another user' USING ERRCODE = '42501';
   END IF;
-  -- A row a resource, some 100 bytes, and it stays. A deleted floor admits every older pass, so delete
-  -- one only while no process runs that was ever granted the resource's lock or given a pass of it
-  -- (zkr's CMD, a worker), shown or not, with nothing of theirs on its way (connections, poolers,
-  -- queues); never that of a resource that guard has named.
+  -- A row a resource, some 100 bytes, and it stays. A deleted floor admits every older pass, so
+  -- delete one only while no process runs that was ever granted the resource's lock or given a pass
+  -- of it (zkr's CMD, a worker), shown or not, with nothing of theirs on its way (connections,
+  -- poolers, queues); never that of a resource that guard has named.
   CREATE TABLE IF NOT EXISTS zkrecipes.floors (
     resource text PRIMARY KEY,
     epoch bigint NOT NULL,
@@ -164,7 +164,8 @@ END $zkr$;
 REVOKE EXECUTE ON FUNCTION
   zkrecipes.end_holder(text, bigint, bigint, boolean, bigint) FROM PUBLIC;
 
--- The functions of an earlier commit, without turns: who may call one may call what takes its place.
+-- The functions of an earlier commit, without turns: who may call one may call what takes its
+-- place.
 DO $zkr$
 DECLARE
   path pg_catalog.text := pg_catalog.current_setting('search_path');
@@ -191,8 +192,8 @@ BEGIN
 END $zkr$;
 
 -- With a key column, after the statement: other triggers may have changed a row's key before. Only
--- the key is read, since the row may be large. Its text must be one in all sessions: by another name
--- the row would have another floor, which admits a stale pass.
+-- the key is read, since the row may be large. Its text must be one in all sessions: by another
+-- name the row would have another floor, which admits a stale pass.
 CREATE OR REPLACE FUNCTION zkrecipes.refuse_unshown() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET TimeZone = 'UTC' SET DateStyle = 'ISO'
 SET IntervalStyle = 'postgres' SET bytea_output = 'hex' SET extra_float_digits = 1

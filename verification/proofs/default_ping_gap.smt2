@@ -4,11 +4,11 @@
 ; = lib/session/machine/expiry_bound.h: static constexpr absl::Duration kLeadersDelay = absl::Milliseconds(100);
 (define-fun leaders_delay () Real 100.0)
 
-(declare-const T Real)        ; is: the session timeout T
-(declare-const tick Real)     ; is: the servers' tick
-(declare-const late Real)     ; is: by the leader's clock, the most that a busy leader's ping is late,
-(declare-const gap Real)      ; is: by the leader's clock, the time between two pings
-(declare-const g Real)        ; is: the ping gap g
+(declare-const T Real)    ; is: the session timeout T
+(declare-const tick Real) ; is: the servers' tick
+(declare-const late Real) ; is: by the leader's clock, the most that a busy leader's ping is late,
+(declare-const gap Real)  ; is: by the leader's clock, the time between two pings
+(declare-const g Real)    ; is: the ping gap g
 ; story: (= T 4000)
 ; story: (= tick 2000)
 (assert (and (> T 0) (> tick 0) (>= late 0)))

@@ -25,8 +25,8 @@
 
 ; > It ends a session no earlier than T after it last heard from it
 (assert (! (=> (not elsewhere) (>= over (+ opened T))) :named timer))
-; > **A session that has just been opened** was known to the leader no earlier than the moment *B* before the client began to
-;   connect.
+; > **A session that has just been opened** was known to the leader no earlier than the moment *B*
+;   before the client began to connect.
 (assert (! (>= opened B) :named counted_from_before_the_connection))
 ; > **A new leader** gives every session a whole T from its own beginning
 (assert (! (=> elsewhere (>= over (+ begin T))) :named a_new_leader_gives_a_whole_timeout))

@@ -1,6 +1,6 @@
 ; SPDX-License-Identifier: Apache-2.0
-; Lock-delay mode: no timeout, no ping gap. The clocks of the holder and of the contender that waits are measured by one that
-; both are off by rho at most. README.md says how to read this.
+; Lock-delay mode: no timeout, no ping gap. The clocks of the holder and of the contender that waits
+; are measured by one that both are off by rho at most. README.md says how to read this.
 (set-logic QF_LRA)
 ; = lib/session/machine/expiry_bound.h: double clock_rate_bound = 0.1;
 (define-fun rho () Real 0.1)

@@ -30,7 +30,8 @@
 (assert (! (<= Sj heard_j) :named heard_of_j_after_its_sending))
 ; > It ends a session no earlier than T after it last heard from it
 ; The last it heard counts, with the timeout that came with it, even if that is the shorter one.
-(assert (! (ite (and (<= heard_j U) (< U over)) (>= over (+ U less)) (>= over (+ heard_j T))) :named timer))
+(assert (! (ite (and (<= heard_j U) (< U over)) (>= over (+ U less)) (>= over (+ heard_j T)))
+           :named timer))
 ; > no server grants a session less than another did
 (assert (! (>= less T) :named no_server_grants_less))
 ; > The clocks of client and leader may run at rates that differ by a share of rho

@@ -1,8 +1,9 @@
 ; SPDX-License-Identifier: Apache-2.0
-; The client's server is an observer that follows a follower (observerMasterPort), whose touches go two ways: when the follower
-; pings the observer, and when the leader pings the follower. What it takes is a ping gap and two writes for each. The library
-; stops after n: without `second_ping_gap` and `fourth_write` this is its rule. That servers drop touches is left out here.
-; README.md says how to read this.
+; The client's server is an observer that follows a follower (observerMasterPort), whose touches go
+; two ways: when the follower pings the observer, and when the leader pings the follower. What it
+; takes is a ping gap and two writes for each. The library stops after n: without `second_ping_gap`
+; and `fourth_write` this is its rule. That servers drop touches is left out here. README.md says
+; how to read this.
 (set-logic QF_LRA)
 ; = lib/session/machine/expiry_bound.h: double clock_rate_bound = 0.1;
 (define-fun rho () Real 0.1)
@@ -58,8 +59,9 @@
 ; story: (= g 1600)
 ; story: (= Sj cSj 0)
 ; story: (>= (- believes granted) 100)
-(assert (and (> T 0) (> g 0) (<= Sj noted Rj Sm) (<= Sm Rm) (<= Sm Sn Rn) (<= Rn Sp) (<= Sp Rp) (<= Sp Sq Rq believes)
-             (<= ping list heard) (<= ping Fm) (<= ping2 list2 heard2) (<= ping2 Up) (<= over granted)))
+(assert (and (> T 0) (> g 0) (<= Sj noted Rj Sm) (<= Sm Rm) (<= Sm Sn Rn) (<= Rn Sp) (<= Sp Rp)
+             (<= Sp Sq Rq believes) (<= ping list heard) (<= ping Fm) (<= ping2 list2 heard2)
+             (<= ping2 Up) (<= over granted)))
 
 ; > It ends a session no earlier than T after it last heard from it
 (assert (! (=> (< heard2 over) (>= over (+ heard2 T))) :named timer))
@@ -76,17 +78,19 @@
 (assert (! (<= list Rm) :named ping_ahead_of_the_commit))
 (assert (! (=> (and (<= noted list) (<= list Sn)) (<= heard Fn)) :named list_ahead_of_the_write))
 (assert (! (<= list2 Rp) :named second_ping_ahead_of_the_commit))
-(assert (! (=> (and (<= heard list2) (<= list2 Sq)) (<= heard2 Uq)) :named second_list_ahead_of_the_write))
+(assert (! (=> (and (<= heard list2) (<= list2 Sq)) (<= heard2 Uq))
+           :named second_list_ahead_of_the_write))
 (assert (<= heard heard2))
 (define-fun clock ((x Real) (cx Real)) Bool  ; as against every other event
-  (and (rates x cx Sj cSj) (rates x cx Rj cRj) (rates x cx Sm cSm) (rates x cx Fm cFm) (rates x cx Rm cRm)
-       (rates x cx Sn cSn) (rates x cx Rn cRn) (rates x cx ping cping) (rates x cx Sp cSp) (rates x cx Up cUp)
-       (rates x cx Rp cRp) (rates x cx Sq cSq) (rates x cx Rq cRq) (rates x cx ping2 cping2)
-       (rates x cx believes cbelieves)))
+  (and (rates x cx Sj cSj) (rates x cx Rj cRj) (rates x cx Sm cSm) (rates x cx Fm cFm)
+       (rates x cx Rm cRm) (rates x cx Sn cSn) (rates x cx Rn cRn) (rates x cx ping cping)
+       (rates x cx Sp cSp) (rates x cx Up cUp) (rates x cx Rp cRp) (rates x cx Sq cSq)
+       (rates x cx Rq cRq) (rates x cx ping2 cping2) (rates x cx believes cbelieves)))
 ; > The clocks of client and leader may run at rates that differ by a share of rho
-(assert (! (and (clock Sj cSj) (clock Rj cRj) (clock Sm cSm) (clock Fm cFm) (clock Rm cRm) (clock Sn cSn)
-                (clock Rn cRn) (clock ping cping) (clock Sp cSp) (clock Up cUp) (clock Rp cRp) (clock Sq cSq)
-                (clock Rq cRq) (clock ping2 cping2) (clock believes cbelieves)) :named clock_rates))
+(assert (! (and (clock Sj cSj) (clock Rj cRj) (clock Sm cSm) (clock Fm cFm) (clock Rm cRm)
+                (clock Sn cSn) (clock Rn cRn) (clock ping cping) (clock Sp cSp) (clock Up cUp)
+                (clock Rp cRp) (clock Sq cSq) (clock Rq cRq) (clock ping2 cping2)
+                (clock believes cbelieves)) :named clock_rates))
 
 ; What a client would have to do.
 (assert (! (<= (+ cRj (stretched g)) cSm) :named ping_gap))

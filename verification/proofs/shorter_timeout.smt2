@@ -37,9 +37,11 @@
 ; > its answer is read before B + T' / (1 + rho)
 (assert (! (< cR (+ cB lifetime)) :named answered_in_time))
 (define-fun clock ((x Real) (cx Real)) Bool  ; as against every other event
-  (and (rates x cx B cB) (rates x cx R cR) (rates x cx proven cproven) (rates x cx believes cbelieves)))
+  (and (rates x cx B cB) (rates x cx R cR) (rates x cx proven cproven)
+       (rates x cx believes cbelieves)))
 ; > The clocks of client and leader may run at rates that differ by a share of rho
-(assert (! (and (clock B cB) (clock R cR) (clock proven cproven) (clock believes cbelieves)) :named clock_rates))
+(assert (! (and (clock B cB) (clock R cR) (clock proven cproven) (clock believes cbelieves))
+           :named clock_rates))
 
 ; What the client does.
 (assert (<= lifetime T))

@@ -1,6 +1,7 @@
 ; SPDX-License-Identifier: Apache-2.0
-; A touch is shipped, and a write confirms it; one touch may be dropped. The session was proven until then, and one server leads
-; all the time. The client's server is a follower, or an observer of the leader itself. README.md says how to read this.
+; A touch is shipped, and a write confirms it; one touch may be dropped. The session was proven
+; until then, and one server leads all the time. The client's server is a follower, or an observer
+; of the leader itself. README.md says how to read this.
 (set-logic QF_LRA)
 ; = lib/session/machine/expiry_bound.h: double clock_rate_bound = 0.1;
 (define-fun rho () Real 0.1)
@@ -50,9 +51,9 @@
 ; story: (= Si cSi 0)
 ; story: (>= (- believes granted) 100)
 ; Causes come before effects, and the client does one thing after the other.
-(assert (and (> T 0) (> g 0) (<= Si noted_i) (<= Sj noted_j Rj) (<= Si Sj) (<= noted_i noted_j) (<= cSi cSj)
-             (<= noted_i heard_i) (<= noted_j heard_j) (<= ping list heard) (<= ping Um)
-             (<= Rj Sm) (<= Sm Rm) (<= Sm Sn) (<= Sn Rn believes) (<= over granted)))
+(assert (and (> T 0) (> g 0) (<= Si noted_i) (<= Sj noted_j Rj) (<= Si Sj) (<= noted_i noted_j)
+             (<= cSi cSj) (<= noted_i heard_i) (<= noted_j heard_j) (<= ping list heard)
+             (<= ping Um) (<= Rj Sm) (<= Sm Rm) (<= Sm Sn) (<= Sn Rn believes) (<= over granted)))
 
 ; > It ends a session no earlier than T after it last heard from it
 (assert (! (and (=> (and (not dropped_i) (< heard_i over)) (>= over (+ heard_i T)))
@@ -64,7 +65,8 @@
 (assert (! (<= (- Um ping) g) :named pings))
 ; > That ping reached the server ahead of *m*'s commit (5)
 (assert (! (<= list Rm) :named ping_ahead_of_the_commit))
-; > and after the server had noted touch *j* (3). So the list with *j* was sent before *m* was answered
+; > and after the server had noted touch *j* (3). So the list with *j* was sent before *m* was
+;   answered
 (assert (! (and (=> (<= noted_i list) (<= heard_i heard)) (=> (<= noted_j list) (<= heard_j heard)))
            :named the_list_has_all_touches))
 ; > Then the list reached the leader before *n* did (5).
@@ -74,12 +76,13 @@
 ; > if the session was proven up to that answer
 (assert (! (< Rn over) :named proven_until_the_answer))
 (define-fun clock ((x Real) (cx Real)) Bool  ; as against every other event
-  (and (rates x cx Si cSi) (rates x cx Sj cSj) (rates x cx Rj cRj) (rates x cx Sm cSm) (rates x cx Um cUm)
-       (rates x cx Rm cRm) (rates x cx Sn cSn) (rates x cx Rn cRn) (rates x cx ping cping)
-       (rates x cx believes cbelieves)))
+  (and (rates x cx Si cSi) (rates x cx Sj cSj) (rates x cx Rj cRj) (rates x cx Sm cSm)
+       (rates x cx Um cUm) (rates x cx Rm cRm) (rates x cx Sn cSn) (rates x cx Rn cRn)
+       (rates x cx ping cping) (rates x cx believes cbelieves)))
 ; > The clocks of client and leader may run at rates that differ by a share of rho
-(assert (! (and (clock Si cSi) (clock Sj cSj) (clock Rj cRj) (clock Sm cSm) (clock Um cUm) (clock Rm cRm)
-                (clock Sn cSn) (clock Rn cRn) (clock ping cping) (clock believes cbelieves)) :named clock_rates))
+(assert (! (and (clock Si cSi) (clock Sj cSj) (clock Rj cRj) (clock Sm cSm) (clock Um cUm)
+                (clock Rm cRm) (clock Sn cSn) (clock Rn cRn) (clock ping cping)
+                (clock believes cbelieves)) :named clock_rates))
 
 ; What the client does.
 ; > If R_j + (1 + rho) g <= S_m, the leader sent a ping after R_j and before it took up *m*.

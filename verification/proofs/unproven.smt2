@@ -1,6 +1,7 @@
 ; SPDX-License-Identifier: Apache-2.0
-; A session that was not proven. Touch j was heard of by the time the leader took up n: that is in touch_shipped.smt2, and
-; holds of x and k as well; x is j or a later touch. README.md says how to read this.
+; A session that was not proven. Touch j was heard of by the time the leader took up n: that is in
+; touch_shipped.smt2, and holds of x and k as well; x is j or a later touch. README.md says how to
+; read this.
 (set-logic QF_LRA)
 ; = lib/session/machine/expiry_bound.h: double clock_rate_bound = 0.1;
 (define-fun rho () Real 0.1)
@@ -40,25 +41,28 @@
 ; story: (= T 6000)
 ; story: (= Sj cSj 0)
 ; story: (>= (- believes granted) 100)
-(assert (and (> T 0) (<= Sj heard_j) (<= Sj Sx heard_x) (<= cSj cSx) (<= Un Rn) (<= Rn Sk) (<= Sk Uk Rk) (<= over ended granted)
-             (<= Rk believes)))
+(assert (and (> T 0) (<= Sj heard_j) (<= Sj Sx heard_x) (<= cSj cSx) (<= Un Rn) (<= Rn Sk)
+             (<= Sk Uk Rk) (<= over ended granted) (<= Rk believes)))
 
 ; > So when the leader took up *n*, it had heard from the session at S_j or later
 (assert (! (<= heard_j Un) :named heard_of_j_by_n))
 (assert (! (<= heard_x Uk) :named heard_of_x_by_k))
 ; > It ends a session no earlier than T after it last heard from it
 ; > accepts a touch in between, which does not help
-(assert (! (and (=> (< heard_j over) (>= over (+ heard_j T))) (=> (< heard_x over) (>= over (+ heard_x T)))) :named timer))
+(assert (! (and (=> (< heard_j over) (>= over (+ heard_j T)))
+                (=> (< heard_x over) (>= over (+ heard_x T)))) :named timer))
 ; > a leader that has found a session's time to be over ends it within this time
 (assert (! (<= (- cended cover) leaders_delay) :named leaders_delay_at_most))
 ; > The leader refuses it for a session that it has ended
 (assert (! (< Uk ended) :named the_dead_are_refused))
 (define-fun clock ((x Real) (cx Real)) Bool  ; as against every other event
-  (and (rates x cx Sj cSj) (rates x cx Sx cSx) (rates x cx Rn cRn) (rates x cx Sk cSk) (rates x cx Rk cRk)
-       (rates x cx over cover) (rates x cx ended cended) (rates x cx believes cbelieves)))
+  (and (rates x cx Sj cSj) (rates x cx Sx cSx) (rates x cx Rn cRn) (rates x cx Sk cSk)
+       (rates x cx Rk cRk) (rates x cx over cover) (rates x cx ended cended)
+       (rates x cx believes cbelieves)))
 ; > The clocks of client and leader may run at rates that differ by a share of rho
-(assert (! (and (clock Sj cSj) (clock Sx cSx) (clock Rn cRn) (clock Sk cSk) (clock Rk cRk) (clock over cover)
-                (clock ended cended) (clock believes cbelieves)) :named clock_rates))
+(assert (! (and (clock Sj cSj) (clock Sx cSx) (clock Rn cRn) (clock Sk cSk) (clock Rk cRk)
+                (clock over cover) (clock ended cended) (clock believes cbelieves))
+           :named clock_rates))
 
 ; What the client does.
 ; > So one more write is needed, sent that moment (100 ms) after *n* was answered.

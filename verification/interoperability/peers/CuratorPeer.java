@@ -90,7 +90,9 @@ public class CuratorPeer {
   static Recipe make(String recipe, String path) {
     if (recipe.equals("latch")) return new Latch(path);
     if (recipe.equals("selector")) return new Selector(path);
-    if (recipe.equals("semaphore")) return of(new InterProcessSemaphoreMutex(client, path), java.util.List::of);
+    if (recipe.equals("semaphore")) {
+      return of(new InterProcessSemaphoreMutex(client, path), java.util.List::of);
+    }
     if (recipe.equals("mutex")) {
       InterProcessMutex mutex = new InterProcessMutex(client, path);
       return of(mutex, mutex::getParticipantNodes);
@@ -141,8 +143,8 @@ public class CuratorPeer {
     }
   }
 
-  // Looks at its lock for ever: "look TIME PLAIN TOLD", whether isAcquiredInThisProcess says so, and whether, besides, no
-  // listener was told SUSPENDED or LOST since.
+  // Looks at its lock for ever: "look TIME PLAIN TOLD", whether isAcquiredInThisProcess says so,
+  // and whether, besides, no listener was told SUSPENDED or LOST since.
   static void believe(String path) throws Exception {
     AtomicBoolean told = new AtomicBoolean();
     client.getConnectionStateListenable().addListener((unused, state) -> {
@@ -244,8 +246,12 @@ public class CuratorPeer {
       }
       Recipe recipe = recipes.get(id);
       switch (words[0]) {
-        case "acquire": run(threads.get(id), id, () -> { recipe.acquire(); say("granted " + id); }); break;
-        case "release": run(threads.get(id), id, () -> { recipe.release(); say("released " + id); }); break;
+        case "acquire":
+          run(threads.get(id), id, () -> { recipe.acquire(); say("granted " + id); });
+          break;
+        case "release":
+          run(threads.get(id), id, () -> { recipe.release(); say("released " + id); });
+          break;
         case "count":
           run(threads.get(id), id, () -> {
             client.sync().forPath(paths.get(id));  // its server may lag behind the other side's

@@ -2,7 +2,8 @@
 // The lanes, on a canvas.
 const lanes = $("lanes");
 const LEFT = 176, RIGHT = 12, AXIS = 26, FAULTS = 20, ROW = 19, HEAD = 12, GAP = 12;
-let view = { from: 0, to: run.end }, groups = [], byProcess = true, width = 0, height = 0, pen = null;
+let view = { from: 0, to: run.end };
+let groups = [], byProcess = true, width = 0, height = 0, pen = null;
 
 const x = t => LEFT + (t - view.from) / (view.to - view.from) * (width - LEFT - RIGHT);
 const timeAt = px => view.from + (px - LEFT) / (width - LEFT - RIGHT) * (view.to - view.from);
@@ -71,7 +72,11 @@ function text(words, px, y, color, font, room, align = "left") {
   pen.textAlign = align;
   pen.font = font;
   pen.fillStyle = color;
-  if (room !== undefined) while (words && pen.measureText(words).width > room) words = words.slice(0, -2).trimEnd() + (words.length > 3 ? "…" : "");
+  if (room !== undefined) {
+    while (words && pen.measureText(words).width > room) {
+      words = words.slice(0, -2).trimEnd() + (words.length > 3 ? "…" : "");
+    }
+  }
   if (words.length > 1) pen.fillText(words, px, y);
 }
 const FONT = '"DejaVu Sans", Inter, "Segoe UI", system-ui, sans-serif';
@@ -83,12 +88,16 @@ function hatch(color) {
   const tile = document.createElement("canvas");
   tile.width = tile.height = 6;
   const t = tile.getContext("2d");
-  stroke(t, color, 1.2, () => { for (const d of [-6, 0, 6]) { t.moveTo(d, 6); t.lineTo(d + 6, 0); } });
+  stroke(t, color, 1.2, () => {
+    for (const d of [-6, 0, 6]) { t.moveTo(d, 6); t.lineTo(d + 6, 0); }
+  });
   return hatches[color] = pen.createPattern(tile, "repeat");
 }
 
 function drawAxis() {
-  const steps = [1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 2e6, 5e6, 1e7, 2e7, 3e7, 6e7, 12e7, 3e8, 6e8];
+  const steps = [
+    1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 2e6, 5e6, 1e7, 2e7, 3e7, 6e7, 12e7, 3e8, 6e8,
+  ];
   const step = steps.find(s => (width - LEFT) * s / (view.to - view.from) > 74) || 12e8;
   const digits = step >= 1e6 ? 0 : step >= 1e5 ? 1 : step >= 1e4 ? 2 : 3;
   for (let t = Math.ceil(view.from / step) * step; t <= view.to; t += step) {
@@ -100,7 +109,8 @@ function drawAxis() {
 function drawFaults() {
   const top = AXIS, bottom = height - GAP;
   run.faults.forEach(f => {
-    if (inView(f.from, f.to)) rect(f.from, f.to, top + FAULTS * faultRows.length, bottom - top, "rgba(205,122,72,.10)");
+    if (!inView(f.from, f.to)) return;
+    rect(f.from, f.to, top + FAULTS * faultRows.length, bottom - top, "rgba(205,122,72,.10)");
   });
   faultRows.forEach((row, i) => row.forEach((f, n) => {
     if (!inView(f.from, f.to)) return;
@@ -108,12 +118,15 @@ function drawFaults() {
     rect(f.from, f.to, y + FAULTS - 5, 3, "#cb7a4c");
     const next = row[n + 1], begin = Math.max(x(f.from), LEFT);
     const room = (next ? x(next.from) : width) - begin - 8;
-    if (room > 16) text(f.name.replaceAll("_", " ") + (room > 200 && f.target ? " · " + f.target : ""), begin + 1, y + 11, "#a04a21", small, room);
+    if (room > 16) {
+      const words = f.name.replaceAll("_", " ") + (room > 200 && f.target ? " · " + f.target : "");
+      text(words, begin + 1, y + 11, "#a04a21", small, room);
+    }
   }));
   if (run.quiet != null && inView(run.quiet, run.quiet)) {
     fill(pen, x(run.quiet), AXIS - 4, 1, height, "#2f7d55");
-    const right = x(run.quiet) > width - 44;
-    text("quiet", x(run.quiet) + (right ? -4 : 4), height - 2, "#2f7d55", small, undefined, right ? "right" : "left");
+    const right = x(run.quiet) > width - 44, align = right ? "right" : "left";
+    text("quiet", x(run.quiet) + (right ? -4 : 4), height - 2, "#2f7d55", small, undefined, align);
   }
 }
 
@@ -140,7 +153,8 @@ function drawHold(a, row) {
   const begin = Math.max(x(a.granted), LEFT), room = Math.min(x(a.heldTo), width) - begin - 8;
   const words = shortToken(a.token);
   if (room < 6.4 * words.length) return;
-  const font = "600 10.5px " + FONT, solid = a.exclusive && KINDS[a.spans.find(s => s[0] > 0)[0]] == "held";
+  const font = "600 10.5px " + FONT;
+  const solid = a.exclusive && KINDS[a.spans.find(s => s[0] > 0)[0]] == "held";
   pen.font = font;
   pen.textAlign = "left";
   if (!solid) stroke(pen, "#fffd", 3, () => pen.strokeText(words, begin + 4, row.y + ROW - 6.5));
@@ -164,7 +178,9 @@ function drawRow(row) {
 }
 
 const drawOf = (who, spans, y, h, color) =>
-  spans.filter(s => s.who == who && inView(s.from, s.to)).forEach(s => rect(s.from, s.to, y, h, color(s)));
+  spans
+    .filter(s => s.who == who && inView(s.from, s.to))
+    .forEach(s => rect(s.from, s.to, y, h, color(s)));
 
 // When the process behind a row was dead, or stopped.
 function drawStates(who, top, bottom) {
@@ -190,14 +206,19 @@ function drawMarks() {
     });
   }));
   run.dead.filter(d => d.killed && inView(d.from, d.from)).forEach(d =>
-    allRows().filter(r => r.who == d.who).forEach(r => fill(pen, x(d.from) - 1, r.y, 2, ROW, "#20252b")));
+    allRows()
+      .filter(r => r.who == d.who)
+      .forEach(r => fill(pen, x(d.from) - 1, r.y, 2, ROW, "#20252b")));
   run.violations.filter(v => inView(v.at, v.at)).forEach(v => {
     fill(pen, x(v.at) - .5, AXIS, 1, height, "#d0202b55");
     pen.fillStyle = "#d0202b";
     pen.beginPath();
-    pen.moveTo(x(v.at) - 4.5, AXIS - 7); pen.lineTo(x(v.at) + 4.5, AXIS - 7); pen.lineTo(x(v.at), AXIS);
+    pen.moveTo(x(v.at) - 4.5, AXIS - 7);
+    pen.lineTo(x(v.at) + 4.5, AXIS - 7);
+    pen.lineTo(x(v.at), AXIS);
     pen.fill();
-    v.marks.forEach(m => rowsFor(m).forEach(row => stroke(pen, "#d0202b", 2, () => pen.arc(x(m.at), middle(row), 7, 0, 7))));
+    v.marks.forEach(m => rowsFor(m).forEach(row =>
+      stroke(pen, "#d0202b", 2, () => pen.arc(x(m.at), middle(row), 7, 0, 7))));
   });
 }
 
@@ -207,8 +228,10 @@ function drawLabels(byProcess) {
     const top = g.y + HEAD;
     text(g.name, 0, top + 12, "#20252b", bold, byProcess ? 52 : LEFT - 60);
     if (!byProcess) fill(pen, 0, top + 18, 22, 3, hueOf(g.path));
-    g.rows.forEach(r =>
-      text(r.label, LEFT - 18, r.y + 13, byProcess ? hueOf(r.path) : "#69707a", "11px " + FONT, byProcess ? 108 : 50, "right"));
+    g.rows.forEach(r => {
+      const color = byProcess ? hueOf(r.path) : "#69707a", room = byProcess ? 108 : 50;
+      text(r.label, LEFT - 18, r.y + 13, color, "11px " + FONT, room, "right");
+    });
     fill(pen, 0, g.bottom + 3, width, 1, "#e4e4df");
   });
 }
