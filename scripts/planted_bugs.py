@@ -1,18 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-("""Plants bugs into a copy of the tree, one after another, and reports whether what has to find """
- """each one does.
+"""Plants bugs into a copy of the tree, one after another, and reports whether what has to find
+each one does.
 
 usage: planted_bugs.py [--check] [NAME...]   (all, if none is named)
 
-A bug is a patch, verification/mutants/NAME.patch. Its first line says what the bug is, its """
- """second what has to find it:
-`Found by: explore, schedules in WEATHER` (one or both), or `Found by: PROGRAM TEST`. """
- """The copy is build/planted, with a
-build folder of its own. The exit status is 1 if a bug is not found.
+A bug is a patch, verification/mutants/NAME.patch. Its first line says what the bug is, its second
+what has to find it: `Found by: explore, schedules in WEATHER` (one or both), or `Found by: PROGRAM
+TEST`. The copy is build/planted, with a build folder of its own. The exit status is 1 if a bug is
+not found.
 
   --check  only prove that each patch applies; builds nothing
-""")
+"""
 import os
 import pathlib
 import re

@@ -73,10 +73,14 @@ def main():
     if bare and (os.geteuid() != 0 or not shutil.which("debootstrap")):
         print("[  SKIPPED ] a bare Debian needs root and debootstrap (./dev apt-install nightly)")
         return 77
-    with tempfile.TemporaryDirectory() as directory:
-        work = pathlib.Path(directory)
-        wrong = in_a_bare(work / "root") if bare else on_a_build(sys.argv[1], work)
-    print(*wrong, sep="\n")
+    # The page sleeps where a reader would wait: on a slow machine that may be too short once.
+    for _ in range(1 if bare else 3):
+        with tempfile.TemporaryDirectory() as directory:
+            work = pathlib.Path(directory)
+            wrong = in_a_bare(work / "root") if bare else on_a_build(sys.argv[1], work)
+        print(*wrong, sep="\n")
+        if not wrong:
+            break
     return 1 if wrong else 0
 
 
