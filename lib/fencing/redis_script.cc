@@ -16,7 +16,7 @@ constexpr char kScript[] =
 #include "lib/fencing/fencing.lua.h"
     ;
 // RedisTest.KnowsItsScriptByItsHash says if it is out of date.
-constexpr char kScriptHash[] = "97cee9e3d540ed6149a6a7d199ef826a7a779fe4";
+constexpr char kScriptHash[] = "e79a278108aca6a7a399e01f3dfa04c67472dcaf";
 
 absl::Status Stale(const std::vector<std::string>& floor, const RedisCommand& command,
                    const FencingPass& pass) {
