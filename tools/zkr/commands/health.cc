@@ -28,8 +28,8 @@
 namespace zkrecipes::zkr::commands {
 namespace {
 
-// A probe ends by it, like what has lost its terminal, if CMD has ended before its shell has.
-constexpr int kEndedWithCmd = SIGHUP;
+// A probe ends by it if CMD has ended before its shell has: of no other signal it does so.
+constexpr int kEndedWithCmd = SIGPWR;
 
 std::int64_t NowInNs() { return absl::ToInt64Nanoseconds(base::BootNow().since_boot()); }
 

@@ -47,7 +47,7 @@ class Health {
 
 // A probe's process: zkr itself under this name, started anew. It is the subreaper of the shell
 // that runs `command`, so that nothing that is started in it escapes by a session of its own. It
-// ends with the shell and as the shell did, by SIGTERM, with zkr or with CMD's tree (by SIGHUP),
+// ends with the shell and as the shell did, by SIGTERM, with zkr or with CMD's tree (by SIGPWR),
 // once the rest is dead (what cannot be killed is left after a second). What the shell says goes to
 // stderr, as far as that takes it at once.
 inline constexpr char kProbeName[] = "lock-probe";

@@ -89,7 +89,7 @@ class ARunner {
   ~ARunner() { End(); }
   void End() {
     if (guard_ <= 0) return;
-    kill(runner_, SIGKILL);
+    if (runner_ > 0) kill(runner_, SIGKILL);
     waitpid(guard_, nullptr, 0);
     guard_ = 0;
   }
@@ -99,29 +99,42 @@ class ARunner {
   pid_t runner_ = 0;
 };
 
+// While it lives, it reads this process's stderr.
+class ReadStderr {
+ public:
+  ReadStderr() { dup2(pipe_.write_end.get(), STDERR_FILENO); }
+  ~ReadStderr() { dup2(before_.get(), STDERR_FILENO); }
+  // All that was said until these words have come.
+  const std::string& Until(const std::string& words) {
+    char text[256];
+    while (said_.find(words) == std::string::npos) {
+      const ssize_t got = read(pipe_.read_end.get(), text, sizeof(text));
+      if (got <= 0) break;
+      said_.append(text, static_cast<std::size_t>(got));
+    }
+    return said_;
+  }
+
+ private:
+  const base::UniqueFd before_{dup(STDERR_FILENO)};
+  const supervisor::Pipe pipe_ = supervisor::ClosingPipe();
+  std::string said_;
+};
+
 // CMD is ended for the doubt that a hanging probe causes, and its end is what the probe sees first.
 TEST(HealthTest, AProbeThatEndsWithCmdGaveNoAnswer) {
   ARunner runner;
-  const supervisor::Pipe pipe = supervisor::ClosingPipe();
-  const base::UniqueFd err(dup(STDERR_FILENO));
-  dup2(pipe.write_end.get(), STDERR_FILENO);
-  std::string said;
-  const auto read_until = [&](const std::string& words) {
-    char text[256];
-    while (said.find(words) == std::string::npos) {
-      const ssize_t got = read(pipe.read_end.get(), text, sizeof(text));
-      if (got <= 0) break;
-      said.append(text, static_cast<std::size_t>(got));
-    }
-  };
-  {
-    const Health health({"echo up >&2; exec sleep 1000", {}, absl::Seconds(4), kZkr}, [] {});
-    read_until("up\n");
-    runner.End();
-    read_until("given up\n");
-  }
-  dup2(err.get(), STDERR_FILENO);
-  EXPECT_THAT(said, ::testing::HasSubstr("the probe gave no answer in "));
+  ReadStderr err;
+  const Health health({"echo up >&2; exec sleep 1000", {}, absl::Seconds(4), kZkr}, [] {});
+  err.Until("up\n");
+  runner.End();
+  EXPECT_THAT(err.Until("given up\n"), ::testing::HasSubstr("the probe gave no answer in "));
+}
+
+TEST(HealthTest, AProbeThatDiesOfASignalIsToldAtOnce) {
+  ReadStderr err;
+  const Health health({"kill -HUP $$", {}, kEnough, kZkr}, [] {});
+  EXPECT_THAT(err.Until("given up\n"), ::testing::HasSubstr("the probe died of signal 1:"));
 }
 
 // Also what has a session of its own, and no parent any more.

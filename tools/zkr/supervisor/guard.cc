@@ -126,12 +126,11 @@ class Guard {
     itimerspec when{};
     when.it_value = absl::ToTimespec(absl::Nanoseconds(boot_ns));
     timerfd_settime(deadline_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
+    deadline_at_ = base::BootTime::SinceBoot(absl::Nanoseconds(boot_ns));
   }
 
-  bool DeadlinePassed() const {
-    pollfd deadline{deadline_.get(), POLLIN, 0};
-    return poll(&deadline, 1, 0) > 0;
-  }
+  // By the clock: a timer may fire a moment late.
+  bool DeadlinePassed() const { return base::BootNow() >= deadline_at_; }
 
   bool RunnerIsGone() {
     // Orphans of a runner that was killed come here too: they belong to EndTree.
@@ -177,7 +176,8 @@ class Guard {
   bool zkr_is_gone_ = false;
   pid_t runner_ = 0;         // 0: nothing runs
   base::UniqueFd deadline_;  // timerfd
-  base::UniqueFd signals_;   // signalfd: SIGCHLD, and AskingSignals, which do nothing to the guard
+  base::BootTime deadline_at_ = base::BootTime::InfiniteFuture();
+  base::UniqueFd signals_;  // signalfd: SIGCHLD, and AskingSignals, which do nothing to the guard
   // Tells the runner which of these came (Relay), and by its end that the guard is gone.
   base::UniqueFd runner_guarded_;
 };
