@@ -96,19 +96,17 @@ TEST_F(ZkCloseTest, SaysNothingMoreToTheListener) {
 TEST_F(ZkCloseTest, EndsTheSessionAtOnceWhenNothingIsPending) {
   auto observer = Connect();
   CreateParent(*observer);
+  int late = 0;
   for (int i = 0; i < 20; ++i) {
-    bool at_once = false;
-    for (int attempt = 0; !at_once && attempt < 3; ++attempt) {  // servers may have stood still
-      const auto [closing, going] = Undisturbed([&] {
-        auto session = Connect();
-        const std::string path = CreateEphemeral(*session);
-        const absl::Duration closed = session->Close();
-        return std::pair(closed, UntilGone(*observer, path));
-      });
-      at_once = closing < kNoWait && going < kNoWait;
-    }
-    EXPECT_TRUE(at_once);
+    const auto [closing, going] = Undisturbed([&] {
+      auto session = Connect();
+      const std::string path = CreateEphemeral(*session);
+      const absl::Duration closed = session->Close();
+      return std::pair(closed, UntilGone(*observer, path));
+    });
+    if (closing >= kNoWait || going >= kNoWait) ++late;
   }
+  EXPECT_LE(late, 1) << "once the servers may have stood still";
 }
 
 TEST_F(ZkCloseTest, SendsWhatTheSameTaskSentBefore) {

@@ -17,6 +17,7 @@
 
 #include "integration/resources/kinds.h"
 #include "lib/fencing/object_store_fixture.h"
+#include "testing/local/work_directory.h"
 #include "zkrecipes/contenders.h"
 #include "zkrecipes/fencing/fenced_file.h"
 #include "zkrecipes/fencing/fenced_http.h"
@@ -88,7 +89,8 @@ TEST_F(FencingListings, AFloorOfYourOwn) {
 }
 
 TEST_F(FencingListings, AGate) {
-  const std::string path = ::testing::TempDir() + "/gate-" + std::to_string(getpid());
+  const auto directory = *zkrecipes::testing::WorkDirectory::MakeTemporary(/*keep=*/false);
+  const std::string path = directory.path() + "/gate";
   std::mutex mutex;  // what makes an operation on the ledger atomic
   std::vector<std::string> entries;
   // Once:
@@ -171,7 +173,8 @@ TEST_F(FencingListings, Redis) {
 }
 
 TEST_F(FencingListings, AFile) {
-  const std::string path = ::testing::TempDir() + "/file-" + std::to_string(getpid());
+  const auto directory = *zkrecipes::testing::WorkDirectory::MakeTemporary(/*keep=*/false);
+  const std::string path = directory.path() + "/file";
   FencedFile file(path);
   ASSERT_EQ(file.Create(), absl::OkStatus());  // once, when the system is set up
   ExpectFenced([&](const Lease& lease) -> absl::Status {

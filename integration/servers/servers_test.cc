@@ -96,7 +96,7 @@ TEST_F(ServersTest, TheOthersGoOnWhenTheLeaderIsKilledAndItComesBack) {
   EXPECT_NE(Leader(), leader);
 
   ASSERT_EQ(members().Start(leader), absl::OkStatus());
-  EXPECT_TRUE(Answers(leader));
+  EXPECT_TRUE(Eventually([&] { return Answers(leader); }));
   ASSERT_EQ(members().Start(leader), absl::OkStatus()) << "cannot be repeated";
   EXPECT_EQ(members().WaitForAll(kPatience), absl::OkStatus());
 }
@@ -132,7 +132,7 @@ TEST_F(ServersTest, AMemberThatDoesNotComeBackByItselfIsStartedAgain) {
   WithADeafMember servers(members(), leader);
   ASSERT_EQ(servers.Pause(leader), absl::OkStatus());
   EXPECT_EQ(Heal(servers, absl::Seconds(16)), absl::OkStatus());
-  EXPECT_TRUE(Answers(leader));
+  EXPECT_TRUE(Eventually([&] { return Answers(leader); }));
 }
 
 TEST_F(ServersTest, AWipedMemberComesBackAndEveryMembersLogsCanBeRead) {

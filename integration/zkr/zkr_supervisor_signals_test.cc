@@ -134,6 +134,20 @@ TEST_P(Supervised, ASlowZkrDoesNotTakeWhatReachedTheWholeTreeForASecondSignal) {
   EXPECT_TRUE(life_.WaitFor("done"));
 }
 
+// CMD dies of the SIGTERM of zkr's, and nothing else wakes zkr up then.
+TEST_P(Supervised, AfterALossTheFirstSignalEndsWhatTheCommandLeftBehind) {
+  const std::string pid_file = dir_ / "pid";
+  auto program = StartHolding(
+      Stubborn("TERM") + "echo $$ > " + pid_file + "; echo ready >&9; exec sleep 1000", "1h");
+  ASSERT_TRUE(life_.WaitFor("deep"));
+  const pid_t command = std::stoi(ReadFile(pid_file));
+  LoseTheLock();
+  ASSERT_TRUE(Eventually([&] { return StateOf(command) == 'X'; }));
+  absl::SleepFor(3 * zkr::supervisor::Relay::kTogether);  // it is no copy of that one
+  program->Signal(SIGTERM);
+  EXPECT_EQ(program->Wait(), 1000 + SIGTERM);
+}
+
 // As KillMode=mixed does: zkr alone is asked, and the rest killed when it has ended.
 TEST_P(Supervised, ASignalToZkrAloneEndsAllInOrder) {
   auto program = StartHolding(

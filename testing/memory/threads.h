@@ -71,16 +71,17 @@ class Patience {
  public:
   // Whether `predicate` becomes true in time, with this `part` (from 0 to 1) of the bound used up.
   bool Sees(const std::function<bool()>& predicate, double part) {
-    const Time until = begin_ + part * part * part * kInAll;
+    const Span at_least = part * part * part * kInAll;
     Span busy = std::min(kBusyAtOnce, busy_left_);
     for (Time last = Clock::now();;) {
-      const bool wait = last < until || (busy > Span::zero() && AnotherThreadRuns());
+      const bool wait = waited_ < at_least || (busy > Span::zero() && AnotherThreadRuns());
       if (predicate()) return true;
       if (!wait) return false;
       std::this_thread::sleep_for(kGlance);
       const Time now = Clock::now();
       // If the machine stood still, so did the other threads.
       const Span spent = std::min(Span(now - last), kLongestGlance);
+      waited_ += spent;
       busy -= spent;
       busy_left_ -= std::min(busy_left_, spent);
       last = now;
@@ -95,7 +96,7 @@ class Patience {
   static constexpr Span kLongestGlance = std::chrono::milliseconds(1);
   static constexpr Span kInAll = std::chrono::seconds(2);
   static constexpr Span kBusyAtOnce = std::chrono::milliseconds(100);
-  const Time begin_ = Clock::now();
+  Span waited_ = Span::zero();
   Span busy_left_ = std::chrono::seconds(2);
 };
 

@@ -43,10 +43,13 @@ TEST(BlockedThreads, AreLetGoOnceTheirWaitIsOverAndHaveLeftThen) {
   std::atomic<bool> due = false;
   std::atomic<int> blocked = 0;
   const auto wait = [&](const std::function<bool()>& over) {
-    // Its own clock tells it only when it is woken.
-    const auto now = [&] { return due ? At(2) : At(0); };
+    // Its own clock tells it only when it is woken. Once it has looked, it waits.
+    const auto now = [&, looked = false]() mutable {
+      const BootTime time = due ? At(2) : At(0);
+      if (!std::exchange(looked, true)) ++blocked;
+      return time;
+    };
     const base::ObservedWait observed(threads, {At(1), over, [&answer] { answer.Wake(); }});
-    ++blocked;
     EXPECT_EQ(answer.Take(At(1), {}, absl::Hours(1), now), std::nullopt);
     --blocked;
   };

@@ -91,7 +91,7 @@ TEST_F(WorkerTest, MixesAllRecipesAndWaysToAsk) {
 }
 
 TEST_F(WorkerTest, EndsItsAttemptsAndItselfInOrderAndLeavesNoNode) {
-  StartCrew(2);
+  StartCrew(2, {.session_timeout = absl::Seconds(20)});
   ASSERT_TRUE(Eventually([&] { return All(What::kGrant).size() >= 30; }));
   const absl::Status stopped = crew_->StopAll();
   ASSERT_TRUE(stopped.ok()) << stopped;

@@ -74,21 +74,21 @@ def put(url, token):
 def check_guard(work):
     """The server of the guarded file: linked without ZooKeeper, it refuses an older token."""
     code = block("cpp", "httplib::Server")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     lines = block("cmake", "find_package")
     lines = lines.replace("zkrecipes::zkrecipes", "zkrecipes::fencing httplib").replace(
         "REQUIRED)", "REQUIRED COMPONENTS fencing)\nadd_library(httplib INTERFACE)\n"
         "find_package(PkgConfig REQUIRED)\n"
         "pkg_check_modules(cpp_httplib REQUIRED IMPORTED_TARGET cpp-httplib)\n"
         "TARGET_LINK_LIBRARIES(httplib INTERFACE PkgConfig::cpp_httplib)")
-    server = build_program(work, "guard", code.replace("8080", str(port)), lines)
+    server = build_program(work, "guard", code.replace("8080", 'atoi(getenv("PORT"))'), lines)
     has_zookeeper = re.search("zookeeper", run("nm", "-C", server), re.I)
     if has_zookeeper or "zkrecipes" in run("ldd", server).replace(str(work), ""):
         sys.exit("the server of the guarded file is linked with more than zkrecipes::fencing")
     run(server, "create", cwd=work)
-    with subprocess.Popen([server], cwd=work) as running:
+    with socket.socket() as free:  # only now: another program may take it
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with subprocess.Popen([server], cwd=work, env={**os.environ, "PORT": str(port)}) as running:
         answers = [put(f"http://127.0.0.1:{port}/report", token) for token in (7, 6, 7, "seven")]
         running.kill()
     if answers != [204, 412, 204, 400]:

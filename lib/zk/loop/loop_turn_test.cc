@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <time.h>
 
+#include <algorithm>
 #include <atomic>
 #include <future>
 #include <memory>
@@ -64,13 +65,18 @@ TEST_F(LoopTest, SleepsAgainWhenTheTurnHasComeBack) {
     loop_->GiveBack();
     if (i % 3 == 0) OnLoop([] {});
   }
-  auto later = std::make_shared<std::promise<void>>();
-  OnLoop([&] {
-    loop_->CallAt(loop_->Now() + absl::Milliseconds(100), [later] { later->set_value(); });
-  });
-  const absl::Duration before = processor_time();
-  later->get_future().wait();
-  EXPECT_LT(processor_time() - before, absl::Milliseconds(20));
+  // The least of five: a thread that is kept awake spins in each.
+  absl::Duration least = absl::InfiniteDuration();
+  for (int i = 0; i < 5; ++i) {
+    auto later = std::make_shared<std::promise<void>>();
+    OnLoop([&] {
+      loop_->CallAt(loop_->Now() + absl::Milliseconds(100), [later] { later->set_value(); });
+    });
+    const absl::Duration before = processor_time();
+    later->get_future().wait();
+    least = std::min(least, processor_time() - before);
+  }
+  EXPECT_LT(least, absl::Milliseconds(20));
 }
 
 TEST_F(LoopTest, RunsTimersAndOthersTasksDuringACallersTurn) {
