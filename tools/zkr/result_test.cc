@@ -23,6 +23,7 @@ TEST(Write, ThatIsCancelledEndsOnATerminalThatIsNotRead) {
   ASSERT_EQ(openpty(&master, &slave, nullptr, nullptr, nullptr), 0);
   const base::UniqueFd reader(master), writer(slave), before(dup(STDOUT_FILENO));
   dup2(slave, STDOUT_FILENO);
+  ASSERT_EQ(write(slave, "odd", 3), 3);  // so that the last piece has room for a part of it
   std::stop_source cancel;
   int error = 0;
   alarm(60);  // seconds, for a write that waits
