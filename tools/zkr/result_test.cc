@@ -13,6 +13,7 @@
 #include "gtest/gtest.h"
 
 #include "lib/base/unique_fd.h"
+#include "tools/zkr/supervisor/stream_fixture.h"
 
 namespace zkrecipes::zkr {
 namespace {
@@ -21,19 +22,18 @@ namespace {
 TEST(Write, ThatIsCancelledEndsOnATerminalThatIsNotRead) {
   int master = -1, slave = -1;
   ASSERT_EQ(openpty(&master, &slave, nullptr, nullptr, nullptr), 0);
-  const base::UniqueFd reader(master), writer(slave), before(dup(STDOUT_FILENO));
-  dup2(slave, STDOUT_FILENO);
+  const base::UniqueFd reader(master), writer(slave);
   ASSERT_EQ(write(slave, "odd", 3), 3);  // so that the last piece has room for a part of it
   std::stop_source cancel;
   int error = 0;
   alarm(60);  // seconds, for a write that waits
   {
+    const supervisor::StreamIs out(STDOUT_FILENO, writer);
     const std::jthread thread(
         [&] { error = Write(std::string(1 << 20, '.') + "\n", cancel.get_token()); });
     cancel.request_stop();
   }
   alarm(0);
-  dup2(before.get(), STDOUT_FILENO);
   EXPECT_EQ(error, ECANCELED);
 }
 

@@ -15,6 +15,7 @@
 #include "lib/base/one_shot.h"
 #include "lib/base/unique_fd.h"
 #include "tools/zkr/supervisor/process.h"
+#include "tools/zkr/supervisor/stream_fixture.h"
 
 namespace zkrecipes::zkr::commands {
 namespace {
@@ -59,10 +60,8 @@ TEST(HealthTest, ACommandThatKillsItsGroupDoesNotBecomeASuccess) {
 
 TEST(HealthTest, AFullStderrKeepsNoRun) {
   const supervisor::Pipe full = supervisor::ClosingPipe();
-  const base::UniqueFd err(dup(STDERR_FILENO));
-  dup2(full.write_end.get(), STDERR_FILENO);
+  const supervisor::StreamIs err(STDERR_FILENO, full.write_end);
   EXPECT_TRUE(Succeeds("head -c 300000 /dev/zero >&2"));
-  dup2(err.get(), STDERR_FILENO);
 }
 
 // A guard and its runner, as a zkr that runs CMD has them below it.
@@ -102,8 +101,6 @@ class ARunner {
 // While it lives, it reads this process's stderr.
 class ReadStderr {
  public:
-  ReadStderr() { dup2(pipe_.write_end.get(), STDERR_FILENO); }
-  ~ReadStderr() { dup2(before_.get(), STDERR_FILENO); }
   // All that was said until these words have come.
   const std::string& Until(const std::string& words) {
     char text[256];
@@ -116,8 +113,8 @@ class ReadStderr {
   }
 
  private:
-  const base::UniqueFd before_{dup(STDERR_FILENO)};
   const supervisor::Pipe pipe_ = supervisor::ClosingPipe();
+  const supervisor::StreamIs err_{STDERR_FILENO, pipe_.write_end};
   std::string said_;
 };
 
@@ -139,14 +136,13 @@ TEST(HealthTest, AProbeThatDiesOfASignalIsToldAtOnce) {
 
 // Also what has a session of its own, and no parent any more.
 TEST(HealthTest, WhatARunLeavesBehindIsKilled) {
-  const supervisor::Pipe pipe =
-      supervisor::ClosingPipe();  // stderr is the one stream that a run keeps
-  const int err = dup(STDERR_FILENO);
-  dup2(pipe.write_end.get(), STDERR_FILENO);
-  EXPECT_TRUE(Succeeds("sleep 1000 & setsid sleep 1000 & (setsid sleep 1000 &) ; true"));
-  dup2(err, STDERR_FILENO);
-  close(err);
-  const_cast<supervisor::Pipe&>(pipe).write_end = base::UniqueFd();
+  supervisor::Pipe pipe = supervisor::ClosingPipe();
+  {
+    // It is the one stream that a run keeps.
+    const supervisor::StreamIs err(STDERR_FILENO, pipe.write_end);
+    EXPECT_TRUE(Succeeds("sleep 1000 & setsid sleep 1000 & (setsid sleep 1000 &) ; true"));
+  }
+  pipe.write_end = base::UniqueFd();
   char said[256];  // of a probe that was too slow
   ssize_t got;
   while ((got = read(pipe.read_end.get(), said, sizeof(said))) > 0) continue;

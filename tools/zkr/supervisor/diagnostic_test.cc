@@ -18,6 +18,7 @@
 
 #include "lib/base/unique_fd.h"
 #include "tools/zkr/supervisor/process.h"
+#include "tools/zkr/supervisor/stream_fixture.h"
 
 namespace zkrecipes::zkr::supervisor {
 namespace {
@@ -25,18 +26,6 @@ namespace {
 using base::UniqueFd;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-// While it lives, `stderr_end` is this process's stderr.
-class StderrIs {
- public:
-  explicit StderrIs(const UniqueFd& stderr_end) : before_(dup(STDERR_FILENO)) {
-    dup2(stderr_end.get(), STDERR_FILENO);
-  }
-  ~StderrIs() { dup2(before_.get(), STDERR_FILENO); }
-
- private:
-  UniqueFd before_;
-};
 
 std::string ReadAll(const UniqueFd& fd) {
   fcntl(fd.get(), F_SETFL, O_NONBLOCK);
@@ -62,7 +51,7 @@ void Fill(const UniqueFd& fd) {
 // Without this every line below would wait for ever.
 void ExpectDropsAndCounts(const UniqueFd& stderr_end, const UniqueFd& reader) {
   Fill(stderr_end);
-  const StderrIs now(stderr_end);
+  const StreamIs now(STDERR_FILENO, stderr_end);
   Diagnose("first");
   Diagnose("second");
   EXPECT_EQ(fcntl(STDERR_FILENO, F_GETFL) & O_NONBLOCK, 0) << "CMD's writes would fail";
@@ -95,7 +84,7 @@ TEST(Diagnostic, DropsWhatAPipeOfAnotherUserDoesNotTake) {
 
 TEST(Diagnostic, OfAnyLengthIsOneWholeLine) {
   Pipe pipe = ClosingPipe();
-  const StderrIs now(pipe.write_end);
+  const StreamIs now(STDERR_FILENO, pipe.write_end);
   Diagnose(std::string(1 << 15, 'x'));
   const std::string line = ReadAll(pipe.read_end);
   EXPECT_LT(line.size(), 4096u);
@@ -107,7 +96,7 @@ TEST(Diagnostic, BeginsALineOfItsOwnBehindOneThatWasTorn) {
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
   const UniqueFd stderr_end(fds[0]), reader(fds[1]);
   Fill(stderr_end);
-  const StderrIs now(stderr_end);
+  const StreamIs now(STDERR_FILENO, stderr_end);
   // Until a line finds room for a part of itself.
   std::string said;
   for (int i = 0; i < 10'000 && said.find("zkr: xx") == std::string::npos; ++i) {
@@ -129,7 +118,7 @@ TEST(Diagnostic, IsDroppedByATerminalThatIsHalted) {
   int master = -1, slave = -1;
   ASSERT_EQ(openpty(&master, &slave, nullptr, nullptr, nullptr), 0);
   const UniqueFd screen(master), terminal(slave);
-  const StderrIs now(terminal);
+  const StreamIs now(STDERR_FILENO, terminal);
   ASSERT_EQ(tcflow(terminal.get(), TCOOFF), 0);  // as Ctrl-S does
   Diagnose("first");
   ASSERT_EQ(tcflow(terminal.get(), TCOON), 0);
@@ -142,7 +131,7 @@ TEST(Diagnostic, IsAppendedToAFile) {
   char name[] = "/tmp/zkr-diagnostic-XXXXXX";
   const UniqueFd file(mkstemp(name));
   {
-    const StderrIs now(file);
+    const StreamIs now(STDERR_FILENO, file);
     Diagnose("first");
     Diagnose("second");
   }

@@ -216,11 +216,8 @@ void Supervisor::TendGuard() {
 
 int Supervisor::MillisecondsToNextTimer() const {
   const BootTime check = now_.tree_killed ? BootTime::InfiniteFuture() : now_.ending.next_check();
-  // From then on a signal is no copy of one that CMD has died of.
-  const BootTime alone = now_.ended_at + Relay::kTogether;
-  const bool together = now_.phase == Phase::kEnding && now_.looked_at < alone;
-  return MillisecondsTo(
-      std::min({check, now_.complain_at, together ? alone : BootTime::InfiniteFuture()}));
+  const BootTime look = MayBeTogether() ? TogetherUntil() : BootTime::InfiniteFuture();
+  return MillisecondsTo(std::min({check, now_.complain_at, look}));
 }
 
 bool Supervisor::HandleGuard(const LossWatch& loss) {

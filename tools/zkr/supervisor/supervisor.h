@@ -104,6 +104,12 @@ class Supervisor {
   void HandleSignals();
   void OnSignalAfterEnd(int signal);
   bool JustEndedBy(int signal) const;  // CMD, by a signal that zkr was sent together with it
+  // The last moment at which a signal is sent together with CMD's; until zkr has looked then, one
+  // that it finds may be that.
+  base::BootTime TogetherUntil() const { return now_.ended_at + Relay::kTogether; }
+  bool MayBeTogether() const {
+    return now_.phase == Phase::kEnding && now_.looked_at < TogetherUntil();
+  }
   void GiveUp(const char* why);
   void OnStopped(int signal);
   void OnEnded(const Message& ended, const LossWatch& loss);

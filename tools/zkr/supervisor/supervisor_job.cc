@@ -77,7 +77,7 @@ void Supervisor::OnSignalAfterEnd(int signal) {
 bool Supervisor::JustEndedBy(int signal) const {
   // A zkr that was slow finds both late.
   return now_.outcome.end == Outcome::End::kKilled && now_.outcome.code == signal &&
-         now_.looked_at < now_.ended_at + Relay::kTogether;
+         MayBeTogether();
 }
 
 void Supervisor::OnStopped(int signal) {
