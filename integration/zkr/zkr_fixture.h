@@ -48,6 +48,12 @@ class Zkr {
   testing::Program program_;
 };
 
+// What `zkr ls --watch` says of servers, of which one has taken a second for an answer.
+inline auto NothingButOutages() {
+  return ::testing::MatchesRegex(
+      "(zkr: no server answers since [^\n]*\nzkr: the servers answer again\n)*");
+}
+
 // Tests of zkr on a real ensemble. The lock is node_path().
 class ZkrTest : public ClientTest, protected testing::Scripts {
  protected:
