@@ -2,14 +2,17 @@
 
 #include <gtest/gtest.h>
 
+#include "testing/rounds.h"
 #include "verification/fuzz/runs.h"
 
 namespace zkrecipes::fuzz {
 namespace {
 
+constexpr uint64_t kRuns = testing::Rounds(20000);
+
 TEST(HostileServers, NeitherCrashNorSpinNorFoolTheClient) {
   Tally tally;
-  for (uint64_t seed = 1; seed <= ZKRECIPES_FUZZ_RUNS; ++seed) {
+  for (uint64_t seed = 1; seed <= kRuns; ++seed) {
     RunOne(seed, tally);
     ASSERT_EQ(tally.violation, "") << "seed " << seed;
   }
@@ -20,7 +23,7 @@ TEST(HostileServers, NeitherCrashNorSpinNorFoolTheClient) {
 
 TEST(HostileSequencers, AreRefusedOrReadAsTheyAreWritten) {
   SequencerTally tally;
-  for (uint64_t seed = 1; seed <= ZKRECIPES_FUZZ_RUNS; ++seed) {
+  for (uint64_t seed = 1; seed <= kRuns; ++seed) {
     TrySequencers(seed, tally);
     ASSERT_EQ(tally.violation, "") << "seed " << seed;
   }
